@@ -26,6 +26,17 @@ Value = TypeVar("Value")
 _TEMPORARY = re.compile(r"\..+\.\d+\.part(\..+)?")  # names of the files of ``whole_file``
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder and its parents. Raises ``UserError`` where there can be none."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(
+            f"{folder}: this folder cannot be made ({error.strerror}); write elsewhere "
+            "(outputs=DIR, cache_dir=DIR, output=FILE)"
+        ) from None
+
+
 @contextmanager
 def whole_file(path: Path | str) -> Iterator[Path]:
     """Yield a temporary path in the folder of ``path``; rename it to ``path`` only on success.
@@ -39,7 +50,7 @@ def whole_file(path: Path | str) -> Iterator[Path]:
     if path.exists() and not path.is_file() and not path.is_dir():
         yield path
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     # The suffix stays last, because libraries choose the format by the suffix.
     temporary = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
     try:
@@ -71,7 +82,7 @@ def locked(path: Path, on_wait: Callable[[], None] = lambda: None) -> Iterator[N
     """
     from filelock import FileLock, Timeout  # imported late to keep --help fast
 
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     lock = FileLock(path)
     try:
         held = lock.acquire(blocking=False)

@@ -16,6 +16,7 @@ from pydantic import TypeAdapter
 from datamodules.cleaning import StepCount, first_occurrences
 from datamodules.corpus import ParallelText, examples_of
 from datamodules.corpus_statistics import Suspicion
+from datamodules.files import make_folder
 from datamodules.sequences import AT_ONCE, Sequences
 from datamodules.words import WordNumbers
 
@@ -59,7 +60,7 @@ class GrowingText:
         self._kept: Mask | None = None
         self._folder = folder
         self._numbers: dict[str, dict[str, int]] = {side: {} for side in SIDES}
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         self._resume()
 
     @property

@@ -26,6 +26,10 @@ class ChangedFileError(BrokenFileError):
     """A file of a run is not the file that the run wrote."""
 
 
+class MissingFileError(UserError):
+    """A file that the run wrote is gone."""
+
+
 @contextmanager
 def verify_files(wanted: bool) -> Iterator[None]:
     """Check no digests within the block, unless ``wanted``."""
@@ -70,24 +74,47 @@ def check_file(file: Path) -> None:
     """
     if not _verifying:
         return
+    wanted = _recorded_digest(file)
+    if wanted is not None and digest(file) != wanted:
+        raise ChangedFileError(_changed(file))
+
+
+def is_there(file: Path) -> bool:
+    """Return whether a file of a run exists.
+
+    Raises ``MissingFileError`` for a missing file that the record of the run lists.
+    """
+    if file.is_file():
+        return True
+    if _recorded_digest(file) is not None:
+        raise MissingFileError(
+            f"{file}: is missing, though the run wrote it; restore it, or remove {RESULT} beside "
+            "it and give the command of the run again, or leave the run out"
+        )
+    return False
+
+
+def _recorded_digest(file: Path) -> str | None:
+    """Return the digest of a file in the record of its run; None without a record of the file."""
     for folder in (file.parent, file.parent.parent):
         record = folder / RESULT
         if record.is_file():
-            listed = _listed(record, *map(_written, (record, record.with_name(RESULT_DIGEST))))
-            wanted = listed.get(str(file.relative_to(folder)))
-            if wanted is not None and digest(file) != wanted:
-                raise ChangedFileError(_changed(file))
-            return
+            times = map(_written, (record, record.with_name(RESULT_DIGEST)))
+            return _listed(record, _verifying, *times).get(str(file.relative_to(folder)))
+    return None
 
 
 @lru_cache(maxsize=4096)
-def _listed(record: Path, *_times: int | None) -> dict[str, str]:
-    """Return the digests of a record, which is checked itself."""
+def _listed(record: Path, verifying: bool, *_times: int | None) -> dict[str, str]:
+    """Return the digests of a record, which is checked itself if ``verifying``."""
     seal, content = record.with_name(RESULT_DIGEST), record.read_bytes()
     seals = seal.read_text(encoding="utf-8", errors="replace") if seal.is_file() else ""
-    if hashlib.sha256(content).hexdigest() not in seals:
+    if verifying and hashlib.sha256(content).hexdigest() not in seals:
         raise ChangedFileError(_changed(record))
-    files: dict[str, str] = json.loads(content).get("files", {})
+    try:
+        files: dict[str, str] = json.loads(content).get("files", {})
+    except (ValueError, AttributeError):  # whoever reads the record itself says so
+        return {}
     return files
 
 

@@ -23,7 +23,13 @@ from lightning_modules.metrics.contrast_choices import PairChoices
 from lightning_modules.metrics.curves import CurvePoint, format_csv
 from lightning_modules.metrics.metric import Statistics
 from lightning_modules.runs import paths, schema
-from lightning_modules.runs.checksums import BrokenFileError, check_file, digests_of, write_sealed
+from lightning_modules.runs.checksums import (
+    BrokenFileError,
+    check_file,
+    digests_of,
+    is_there,
+    write_sealed,
+)
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -59,21 +65,27 @@ def write_run(folder: Path, run: RunScores) -> None:
 
 
 def read_run(folder: Path) -> RunScores | None:
-    """Return a finished run; None for another folder. Raises ``BrokenFileError``."""
+    """Return a finished run; None for another folder.
+
+    Raises ``BrokenFileError``, and ``MissingFileError`` if a file is gone that the test wrote,
+    whether it is read now or later.
+    """
     result = read_result(folder)
     if result is None:
         return None
+    for name in (*paths.TEST_FILES, paths.HISTORY):
+        is_there(folder / name)
     predictions = read_predictions(folder)
     if not predictions:
-        raise BrokenFileError(f"{paths.PREDICTIONS} is missing or has no rows")
+        raise BrokenFileError(f"{folder / paths.PREDICTIONS} is missing or has no rows")
     statistics = read_arrays(folder / paths.STATISTICS) or {}
     for name, array in statistics.items():
         if array.ndim != 2 or len(array) != len(predictions):
             raise BrokenFileError(
-                f"{paths.STATISTICS} cannot be read: {name} is of other sentences"
+                f"{folder / paths.STATISTICS} cannot be read: {name} is of other sentences"
             )
     counts = folder / paths.WORD_COUNTS
-    word_counts = read_record(schema.WordCounts, counts) if counts.is_file() else None
+    word_counts = read_record(schema.WordCounts, counts) if is_there(counts) else None
     return RunScores(result, predictions, statistics, word_counts, _choices(folder))
 
 
@@ -84,13 +96,15 @@ def _choices(folder: Path) -> PairChoices | None:
     shapes = {array.shape for array in arrays.values()}
     if set(arrays) != set(PairChoices._fields) or len(shapes) != 1 or arrays["source"].ndim != 1:
         wanted = ", ".join(PairChoices._fields)
-        raise BrokenFileError(f"{paths.CONTRAST} cannot be read: wanted equal columns of {wanted}")
+        raise BrokenFileError(
+            f"{folder / paths.CONTRAST} cannot be read: wanted equal columns of {wanted}"
+        )
     return PairChoices(**arrays)
 
 
 def read_arrays(path: Path) -> dict[str, NDArray[Any]] | None:
-    """Return arrays by name; None without the file. Raises ``BrokenFileError``."""
-    if not path.is_file():
+    """Return arrays by name; None without the file. Raises as ``read_run`` does."""
+    if not is_there(path):
         return None
     with _reading(path), np.load(path, allow_pickle=False) as arrays:
         return dict(arrays)
@@ -110,10 +124,10 @@ def _reading(path: Path) -> Iterator[None]:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise BrokenFileError(f"{path.name} cannot be read: {where}: {first['msg']}") from error
+        raise BrokenFileError(f"{path} cannot be read: {where}: {first['msg']}") from error
     except (OSError, EOFError, ValueError, BadZipFile, zlib.error, csv.Error, YAMLError) as error:
         why = [*str(error).splitlines(), type(error).__name__][0]
-        raise BrokenFileError(f"{path.name} cannot be read: {why}") from error
+        raise BrokenFileError(f"{path} cannot be read: {why}") from error
 
 
 def find_runs(folder: Path) -> list[Path]:
@@ -160,9 +174,9 @@ def read_failure(folder: Path) -> schema.Failure:
 
 
 def read_predictions(folder: Path) -> list[schema.Prediction]:
-    """Return all predictions in file order; none without a file. Raises ``BrokenFileError``."""
+    """Return all predictions in file order; none without a file. Raises as ``read_run`` does."""
     path = folder / paths.PREDICTIONS
-    if not path.is_file():
+    if not is_there(path):
         return []
     with _reading(path):
         lines = path.read_text(encoding="utf-8").split("\n")
@@ -174,14 +188,16 @@ def read_attention(
 ) -> dict[int, schema.SentenceAttention] | None:
     """Return the attention of predictions by their numbers, empty for a model without attention.
 
-    None without a file. Raises ``BrokenFileError``.
+    None without a file. Raises as ``read_run`` does.
     """
     arrays = read_arrays(folder / paths.ATTENTION)
     if arrays is None:
         return None
     shapes, weights = (arrays.get(name, np.zeros(0)) for name in (schema.SHAPES, schema.WEIGHTS))
     if shapes.ndim != 2 or shapes.shape[1] != 2 or weights.shape != (shapes.prod(1).sum(),):
-        raise BrokenFileError(f"{paths.ATTENTION} cannot be read: its shapes fit no weights")
+        raise BrokenFileError(
+            f"{folder / paths.ATTENTION} cannot be read: its shapes fit no weights"
+        )
     parts = np.split(weights, np.cumsum(shapes.prod(1, dtype=np.int64))[:-1])
     return {
         each.id: schema.SentenceAttention.of(each, parts[each.id].reshape(shapes[each.id]))
@@ -191,21 +207,23 @@ def read_attention(
 
 
 def read_head_attention(folder: Path) -> schema.HeadWeights:
-    """Return weights by sentence number, empty without a file. Raises ``BrokenFileError``."""
+    """Return weights by sentence number, empty without a file. Raises as ``read_run`` does."""
     arrays = read_arrays(folder / paths.HEAD_ATTENTION) or {}
     for name, part in arrays.items():
         if not name.isdecimal() or part.ndim != 4:
-            raise BrokenFileError(f"{paths.HEAD_ATTENTION} cannot be read: {name} holds no heads")
+            raise BrokenFileError(
+                f"{folder / paths.HEAD_ATTENTION} cannot be read: {name} holds no heads"
+            )
     return {int(name): part.astype(float) for name, part in arrays.items()}
 
 
 def read_history(folder: Path) -> list[schema.HistoryPoint]:
     """Return the validations of a training in order; none without a file.
 
-    Raises ``BrokenFileError``.
+    Raises as ``read_run`` does.
     """
     path = folder / paths.HISTORY
-    if not path.is_file():
+    if not is_there(path):
         return []
     with _reading(path), path.open(encoding="utf-8", newline="") as file:
         return [schema.HistoryPoint.model_validate(row) for row in csv.DictReader(file)]
@@ -246,7 +264,7 @@ def read_record(model: type[Model], path: Path) -> Model:
         version = content.pop(schema.VERSION_KEY, None) if isinstance(content, dict) else None
         if isinstance(content, dict) and version != schema.SCHEMA:
             raise BrokenFileError(
-                f"{path.name} was written by another version of the harness (schema {version}, "
+                f"{path} was written by another version of the harness (schema {version}, "
                 f"here {schema.SCHEMA}): make the run again, or read it with that version"
             )
         return model.model_validate(content)
@@ -259,13 +277,6 @@ def remove_earlier(folder: Path, names: Sequence[str] = paths.RUN_FILES) -> None
             shutil.rmtree(path)
         else:
             path.unlink(missing_ok=True)
-
-
-def renew_hydra_digests(folder: Path, result: schema.Result) -> None:
-    """Write the digests of ``.hydra/`` anew: Hydra writes it at the start of every command."""
-    hydra = {name: digits for name, digits in digests_of(folder).items() if name[0] == "."}
-    if result.files and not hydra.items() <= result.files.items():
-        _write_sealed(folder, result.model_copy(update={"files": result.files | hydra}))
 
 
 def _write_sealed(folder: Path, result: schema.Result) -> None:

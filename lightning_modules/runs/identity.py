@@ -21,7 +21,10 @@ from typing import TYPE_CHECKING, Any
 
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
+from yaml import YAMLError
 
+from datamodules.errors import UserError
+from lightning_modules.runs.paths import HYDRA
 from lightning_modules.runs.provenance import CodeVersions, code_versions
 from lightning_modules.runs.redaction import redacted
 from lightning_modules.runs.settings import (
@@ -133,16 +136,7 @@ class Identity:
 
     def difference(self, other: "Identity", effects: Sequence[Effect] = RESULTS) -> str | None:
         """Return the name of the first part that differs; None if all parts are equal."""
-        here, there = self.parts(effects), other.parts(effects)
-        missing = object()
-        return next(
-            (
-                name
-                for name in sorted({*here, *there})
-                if here.get(name, missing) != there.get(name, missing)
-            ),
-            None,
-        )
+        return _first_difference(self.parts(effects), other.parts(effects))
 
     def digest(self, effects: Sequence[Effect] = RESULTS) -> str:
         """Return sixteen hexadecimal digits of the parts."""
@@ -150,19 +144,53 @@ class Identity:
 
 
 def finished_result(folder: Path, wanted: Identity) -> "Result | None":
-    """Return the result in a folder if it is that of the wanted run, else None."""
-    from lightning_modules.runs.checksums import BrokenFileError, ChangedFileError
+    """Return the result in a folder if it is that of the wanted run; None without a result.
+
+    None also for a result of other code that tests: the test is made again. Raises
+    ``UserError`` for another finished run, which nothing but ``force=true`` replaces.
+    """
+    from lightning_modules.runs.checksums import BrokenFileError
     from lightning_modules.runs.files import read_result
 
+    remedy = "give another folder (hydra.run.dir=DIR), or force=true to begin anew"
     try:
         result = read_result(folder)
-    except ChangedFileError:
-        raise
-    except BrokenFileError:
+    except BrokenFileError as error:
+        raise UserError(f"{error}; {remedy}") from None
+    if result is None:
         return None
-    if result is None or wanted.difference(Identity.of_result(result)):
+    recorded = Identity.of_result(result)
+    tested = replace(recorded, code=recorded.code._replace(testing=wanted.code.testing))
+    if other := wanted.difference(tested):
+        raise UserError(f"{folder}: holds a finished run with another {other}; {remedy}")
+    return result if tested == recorded else None
+
+
+def recorded_difference(folder: Path, config: DictConfig) -> str | None:
+    """Return the first setting that differs from Hydra's record of the run in a folder, else None.
+
+    Settings are compared as they were given, before any data is read; ``config`` is not resolved.
+    Without a readable record, the result itself is compared later.
+    """
+    try:
+        recorded: Any = OmegaConf.to_container(OmegaConf.load(folder / HYDRA / "config.yaml"))
+    except (OSError, ValueError, YAMLError):
         return None
-    return result
+    given: Any = redacted(OmegaConf.to_container(config))
+    here, there = (values_that_affect(each, RESULTS) for each in (given, recorded))
+    return _first_difference(here, there)
+
+
+def _first_difference(here: Mapping[str, Any], there: Mapping[str, Any]) -> str | None:
+    missing = object()
+    return next(
+        (
+            name
+            for name in sorted({*here, *there})
+            if here.get(name, missing) != there.get(name, missing)
+        ),
+        None,
+    )
 
 
 def folder_digest(config: DictConfig) -> str:

@@ -25,6 +25,7 @@ WORD_COUNTS = "word_counts.json"
 CONTRAST = "contrast.npz"
 HISTORY = "history.csv"
 PROGRESS = "progress.json"
+LOCK = ".lock"  # empty file that the process at work in the folder holds
 CHECKPOINTS = "checkpoints"
 """Folder of the best checkpoint, the last one, and that of a training that diverged."""
 BEST = "best.ckpt"
@@ -71,6 +72,7 @@ READ_LATER = (
     HEAD_ATTENTION,
     PREDICTIONS,
     WORD_COUNTS,
+    CONTRAST,
 )
 """Files of a run that tasks read and whose digests its record has, as patterns."""
 

@@ -170,7 +170,7 @@ def _test_set(targets: str, run: Path) -> ParallelText:
     try:
         predictions = read_predictions(run)
     except BrokenFileError as error:
-        raise UserError(f"{run}: {error}; {remedy}") from None
+        raise UserError(f"{error}; {remedy}") from None
     if not predictions:
         raise UserError(f"{run / PREDICTIONS} is missing or has no rows: {remedy}")
     gold = [each.gold for each in predictions if each.gold is not None]

@@ -19,7 +19,7 @@ from lightning_modules.ranks.launch import on_ranks
 from lightning_modules.runs import files
 from lightning_modules.runs.identity import Identity, finished_result
 from lightning_modules.runs.job import Job, next_steps
-from lightning_modules.runs.paths import TEST_FILES
+from lightning_modules.runs.paths import LOCK, TEST_FILES
 from lightning_modules.runs.setting_checks import check_arguments
 from lightning_modules.testing.run_scores import check_test_set, score_model
 from lightning_modules.testing.scoring import Scoring
@@ -59,7 +59,6 @@ def train_in(job: Job, config: DictConfig) -> float | None:
         if finished is None:
             bleu = train_and_test(config, scoring, data, job)
         else:
-            files.renew_hydra_digests(job.folder, finished)
             bleu = finished.scores["bleu"]
             known = "%s: finished before, test BLEU %.2f; force=true runs it again"
             log.info(known, job.folder, bleu)
@@ -95,7 +94,7 @@ def _alone_in(folder: Path) -> AbstractContextManager[None]:
     if world_size() > 1:  # torchrun or SLURM started ranks that share the folder
         return nullcontext()
     waits = partial(log.info, "%s: waiting for another process that works there", folder)
-    return locked(folder / ".lock", waits)
+    return locked(folder / LOCK, waits)
 
 
 @on_ranks

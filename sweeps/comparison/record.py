@@ -68,8 +68,8 @@ def read_comparison(out: Path) -> ComparisonRecord:
     """Read ``comparison.json`` in ``out``. Raises ``BrokenFileError``, also for no file."""
     try:
         return read_record(ComparisonRecord, out / COMPARISON)
-    except (OSError, BrokenFileError) as error:
-        raise BrokenFileError(f"{out}: {error}") from None
+    except OSError as error:
+        raise BrokenFileError(str(error)) from None
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from lightning_modules.runs.redaction import redacted
 
 PLACE_ERRORS = {
     errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR,
-    errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG,
+    errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.ELOOP, errno.EIO, errno.ESTALE,
 }  # fmt: skip
 """Errors of a folder or a disk, which a user can mend; other ``OSError`` are defects."""
 NO_MEMORY = re.compile(r"can't allocate memory: you tried to allocate (?P<bytes>\d+) bytes")
@@ -53,6 +53,9 @@ def run_main(main: Callable[[], object]) -> None:
         mistake = as_user_error(error)
         if mistake is None:
             raise
+        from sweeps.launch.folders import remove_traces  # --help needs none
+
+        remove_traces()
         stop(f"error: {mistake}", 2)
 
 
@@ -68,6 +71,8 @@ def as_user_error(error: Exception) -> UserError | None:
             f"{place}: {error.strerror}; make room or write elsewhere (outputs=DIR, cache_dir=DIR, "
             "output=FILE)"
         )
+    if isinstance(error, ValueError) and isinstance(error.__cause__, OSError):  # of logging
+        return as_user_error(error.__cause__)
     if (asked := _memory_asked(error)) is not None:
         return UserError(
             f"out of memory{asked}: give a smaller model (scale=0.5), smaller batches "

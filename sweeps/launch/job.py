@@ -14,7 +14,7 @@ from threading import Thread
 from hydra.conf import HydraConf
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 from datamodules.errors import UserError
 from lightning_modules.ranks.devices import is_rank_zero
@@ -24,8 +24,9 @@ from lightning_modules.runs.paths import FAILURE, HYDRA
 from lightning_modules.runs.redaction import redact_files, redacted
 from lightning_modules.runs.setting_checks import check_settings, tasks
 from sweeps.launch.errors import as_user_error, stop
-from sweeps.launch.jobs import import_task
-from sweeps.launch.resolvers import TASKS_OF_ONE_RUN, remove_unused
+from sweeps.launch.folders import remove_traces
+from sweeps.launch.jobs import check_missing, import_task
+from sweeps.launch.resolvers import TASKS_OF_ONE_RUN
 
 log = logging.getLogger(__name__)
 
@@ -46,8 +47,7 @@ def run_job(config: DictConfig) -> float | None:
     redact_files(Path(hydra.runtime.output_dir).glob(f"{HYDRA}/*.yaml"))
     try:
         check_settings(config, hydra.overrides.task)
-        if missing := sorted(OmegaConf.missing_keys(config)):
-            raise UserError(f"{missing[0]} has no value: give {missing[0]}=...")
+        check_missing(config)
         if config.task not in TASKS_OF_ONE_RUN and not is_rank_zero():
             name = tasks()[config.task]
             raise UserError(f"task={name}: is for one process; start it without torchrun and srun")
@@ -62,7 +62,7 @@ def run_job(config: DictConfig) -> float | None:
             return None
         if mistake is None:
             raise
-        remove_unused(Path(hydra.runtime.output_dir))
+        remove_traces()
         stop(f"error: {mistake}", 2)  # now: Hydra would print a line of its own first
 
 

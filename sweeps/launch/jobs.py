@@ -43,7 +43,7 @@ class JobPlan(NamedTuple):
 
     overrides: Sequence[str]
     """All overrides of the job; it takes none from the command that starts it."""
-    folder: Path  # the output folder
+    folder: Path | None  # the output folder; None for that of `hydra.sweep`
     label: str = ""  # the name of the job in the terminal
 
 
@@ -71,31 +71,34 @@ def registered_task() -> JobTask:
 
 def run_jobs(
     config: DictConfig, jobs: Sequence[JobPlan], draw: "Callable[[], RenderableType] | None" = None
-) -> None:
-    """Run the jobs with the launcher of the command; return once all have ended.
+) -> list[Path]:
+    """Run the jobs with the launcher of the command; return their folders once all have ended.
 
     ``config`` is that of the command. Each job writes an error into its folder, as
     ``failure.json``. A terminal shows ``draw()`` meanwhile, or else a table of the jobs. The folder
-    of the command gets ``multirun.yaml``.
+    of the command gets ``multirun.yaml``. Raises ``UserError`` before the first job starts, for
+    settings that a job cannot use or folders that the jobs cannot have.
     """
     if not jobs:
-        return
+        return []
+    from sweeps.launch.folders import check_folder_of_jobs
     from sweeps.launch.live import is_terminal, job_table, quiet_view
 
     command = _with_hydra(config)
-    out = Path(command.hydra.sweep.dir)
+    out, master = Path(command.hydra.sweep.dir), _for_jobs(command)
+    check_folder_of_jobs(out)
+    folders = _checked_folders(command, master, jobs)
     write_text(out / MULTIRUN, redacted(OmegaConf.to_yaml(command)))
-    master = _for_jobs(command)
     loader = GlobalHydra.instance().config_loader()
     launcher = Plugins.instance().instantiate_launcher(
         hydra_context=HydraContext(loader, cast(Any, Callback())),  # callbacks that do nothing
         task_function=JobTask(),
         config=master,
     )
-    overrides = [_job_overrides(job) for job in jobs]
-    for each in overrides:
-        loader.load_sweep_config(master, list(each))  # a wrong override ends the command now
-    view = quiet_view(draw or (lambda: job_table(jobs))) if is_terminal() else nullcontext()
+    planned = list(zip(jobs, folders, strict=True))
+    overrides = [_job_overrides(job, folder.absolute()) for job, folder in planned]
+    labels = {folder: job.label or folder.name for job, folder in planned}
+    view = quiet_view(draw or (lambda: job_table(labels))) if is_terminal() else nullcontext()
     hydra_config = HydraConfig.instance().cfg
     try:
         with view:
@@ -105,6 +108,54 @@ def run_jobs(
         redact_multirun(out)
         if command.hydra.mode != RunMode.MULTIRUN:  # the launcher has changed the log
             configure_log(command.hydra.job_logging, command.hydra.verbose)
+    return folders
+
+
+def _checked_folders(
+    command: DictConfig, master: DictConfig, jobs: Sequence[JobPlan]
+) -> list[Path]:
+    """Compose and check every job; return the folder of each.
+
+    Raises ``UserError`` for the first job that would be refused, and for two jobs in one folder.
+    """
+    from lightning_modules.runs.setting_checks import check_settings
+    from sweeps.launch.compose import use_hydra_config
+    from sweeps.launch.folders import check_folder
+
+    loader, folders, taken = GlobalHydra.instance().config_loader(), [], dict[Path, int]()
+    for number, job in enumerate(jobs):
+        config = loader.load_sweep_config(master, [*job.overrides, "hydra.mode=MULTIRUN"])
+        with use_hydra_config(config):
+            folder = job.folder or _folder_of_sweep(command, config, number)
+            with read_write(config.hydra), open_dict(config):
+                config.hydra.runtime.output_dir = str(folder.absolute())
+            settings = OmegaConf.masked_copy(config, [key for key in config if key != "hydra"])
+            check_settings(settings, config.hydra.overrides.task)
+            check_missing(settings)
+            check_folder(folder, config)
+        if (other := taken.setdefault(folder.resolve(), number)) != number:
+            raise UserError(
+                f"jobs {other} and {number} would share the folder {folder}, and the later would "
+                "erase the earlier; leave out hydra.sweep.subdir, or let it differ between all "
+                "jobs (hydra.sweep.subdir='${hydra.job.num}')"
+            )
+        folders.append(folder)
+    return folders
+
+
+def _folder_of_sweep(command: DictConfig, config: DictConfig, number: int) -> Path:
+    """Return the folder that ``hydra.sweep`` of the command gives to a job."""
+    written: Any = OmegaConf.to_container(command.hydra.sweep)
+    with read_write(config.hydra):
+        config.hydra.job.num = number
+        config.hydra.sweep.subdir = written["subdir"]
+    return Path(command.hydra.sweep.dir, str(config.hydra.sweep.subdir))
+
+
+def check_missing(config: DictConfig) -> None:
+    """Raise ``UserError`` for the first setting without a value."""
+    if missing := sorted(OmegaConf.missing_keys(config)):
+        raise UserError(f"{missing[0]} has no value: give {missing[0]}=...")
 
 
 def _with_hydra(config: DictConfig) -> DictConfig:
@@ -129,8 +180,7 @@ def _for_jobs(command: DictConfig) -> DictConfig:
     return master
 
 
-def _job_overrides(job: JobPlan) -> list[str]:
-    folder = job.folder.absolute()
+def _job_overrides(job: JobPlan, folder: Path) -> list[str]:
     places = {"dir": folder.parent, "subdir": Path(folder.name)}
     given = [f"hydra.sweep.{key}={quoted(place)}" for key, place in places.items()]
     return [*job.overrides, "hydra.mode=MULTIRUN", *given, *record_overrides(job.overrides)]

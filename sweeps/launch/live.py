@@ -4,7 +4,7 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -22,7 +22,6 @@ from lightning_modules.runs.job import QUIET
 from lightning_modules.runs.paths import FAILURE, PROGRESS, RESULT
 from lightning_modules.runs.schema import TRAINING, VALIDATION, JobState
 from sweeps.comparison.numbers import NOTHING
-from sweeps.launch.jobs import JobPlan
 
 TIMES_A_SECOND = 2
 SHORTEST_BAR, GAP = 10, 2  # columns of the terminal
@@ -120,15 +119,18 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-def job_table(jobs: Sequence[JobPlan]) -> Table:
-    """Return a row for each job: its label, state, updates, share, speed, BLEU and time left."""
+def job_table(labels: Mapping[Path, str]) -> Table:
+    """Return a row for each job: its label, state, updates, share, speed, BLEU and time left.
+
+    The labels are given by the folders of the jobs.
+    """
     table = Table(box=None, padding=(0, 1, 0, 0), title_justify="left")
     table.add_column("job", overflow="fold", min_width=11)
     table.add_column("state")
     for name in ("updates", "done", "tokens/s", "val BLEU", "left"):
         table.add_column(name, justify="right", no_wrap=True)
-    for job in jobs:
-        table.add_row(Text(job.label or job.folder.name), *_cells(job.folder))
+    for folder, label in labels.items():
+        table.add_row(Text(label), *_cells(folder))
     return table
 
 

@@ -6,10 +6,9 @@ depends: times ``fine_scale`` too.
 """
 
 import math
-import shutil
+import re
 import sys
 from datetime import datetime
-from glob import escape
 from pathlib import Path
 from typing import Any
 
@@ -21,19 +20,21 @@ from omegaconf import DictConfig, OmegaConf
 from datamodules.errors import UserError
 from lightning_modules.ranks.devices import is_rank_zero, world_size
 from lightning_modules.runs.identity import folder_digest, scoreboard_name
-from lightning_modules.runs.paths import HYDRA
+from lightning_modules.runs.paths import HYDRA, RESULT
 from sweeps.launch import jobs
 from sweeps.launch.jobs import TaskSweeper
 
 NAMED = {"systems": DictConfig({}, flags={"struct": False})}
 """Keys of ``task=evaluate`` that take a value for each name, without Hydra's ``+``."""
 TRAIN, TEST = "lightning_modules.tasks.train.train", "lightning_modules.tasks.score.score"
+TIME = "%Y-%m-%d_%H-%M-%S-%f"
+STAMP = re.sub("%[a-zA-Z]", r"\\d+", TIME)  # pattern of such a time
 TASKS_OF_ONE_RUN = (TRAIN, TEST)
 """Tasks that several ranks can share, and that write their progress."""
 
 
 def folder(parent: str, name: str, digest: str) -> str:
-    """Return PARENT/NAME-DIGEST, or the latest folder whose name begins with NAME-DIGEST.
+    """Return PARENT/NAME-DIGEST, or the latest that ``force=true`` made: PARENT/NAME-DIGEST-TIME.
 
     Raises ``UserError`` for a name that leads to another folder.
     """
@@ -42,8 +43,9 @@ def folder(parent: str, name: str, digest: str) -> str:
             f"variant, seed or comparison_name: {name} has a slash; give a name without slashes"
         )
     stem = Path(parent, f"{name}-{digest}")
-    known = sorted(stem.parent.glob(f"{escape(stem.name)}*"))
-    return str(known[-1] if known else stem)
+    named = re.compile(f"{re.escape(stem.name)}-{STAMP}")
+    forced = sorted(path for path in stem.parent.glob("*") if named.fullmatch(path.name))
+    return str(forced[-1] if forced else stem)
 
 
 def run_name(*, _root_: DictConfig) -> str:
@@ -51,18 +53,6 @@ def run_name(*, _root_: DictConfig) -> str:
     named = "" if OmegaConf.is_missing(_root_, "checkpoint") else str(_root_.checkpoint)
     path = Path(named).absolute()
     return path.parents[1].name if path.suffix == ".ckpt" else path.name
-
-
-def remove_unused(folder: Path) -> None:
-    """Remove the folder of a refused command if it holds nothing but Hydra's files.
-
-    Hydra makes the folder before the command can check anything.
-    """
-    files = [file for file in folder.rglob("*") if file.is_file()]
-    logs = [file for file in files if file.suffix == ".log" and not file.stat().st_size]
-    records = list((folder / HYDRA).glob("*.yaml"))
-    if records and len(files) == len(records) + len(logs):
-        shutil.rmtree(folder)
 
 
 def digest(*, _root_: DictConfig) -> str:
@@ -82,13 +72,26 @@ def time(*, _root_: DictConfig) -> str:
     if world_size() > 1 and _root_.task in TASKS_OF_ONE_RUN:  # each rank would read its own clock
         given = "force=true" if _root_.task == TRAIN else "task=test"
         raise UserError(f"{given}: give hydra.run.dir=DIR too, the new folder for all ranks")
-    return f"{datetime.now():%Y-%m-%d_%H-%M-%S-%f}"
+    return f"{datetime.now():{TIME}}"
 
 
 def scoreboard(*, _root_: DictConfig) -> str:
     """Return the name of the scoreboard's folder."""
     # A task gets its configuration without Hydra's node.
     return scoreboard_name(_root_, _root_.hydra if "hydra" in _root_ else HydraConfig.get())
+
+
+def hydra_files(*, _root_: DictConfig) -> str | None:
+    """Return the folder of Hydra's files in the folder of a job; None where it writes none.
+
+    These are ranks other than the first, and a finished run, whose record stays as it is.
+    """
+    runtime = _root_.hydra.runtime
+    if OmegaConf.is_missing(runtime, "output_dir") or _root_.get("force"):
+        finished = False
+    else:
+        finished = Path(runtime.output_dir, RESULT).is_file()
+    return HYDRA if is_rank_zero() and not finished else None
 
 
 def on_rank_zero(value: Any, others: Any) -> Any:
@@ -121,7 +124,8 @@ def register() -> None:
     """Tell OmegaConf and Hydra of what ``conf/`` uses beside their own parts."""
     # The cache gives all jobs of a command the folder of the first call.
     OmegaConf.register_new_resolver("folder", folder, replace=True, use_cache=True)
-    for resolver in (run_name, digest, time, scoreboard, on_rank_zero, scaled, scaled_freely):
+    others = (run_name, digest, time, scoreboard, hydra_files, on_rank_zero, scaled, scaled_freely)
+    for resolver in others:
         OmegaConf.register_new_resolver(resolver.__name__, resolver, replace=True)
     ConfigStore.instance().store(name="named_systems", node=DictConfig(NAMED))
     # Hydra takes plug-ins from its own namespace package alone.

@@ -238,7 +238,7 @@ def _heads(output: Output) -> HeadWeights:
     try:
         return {} if output.folder is None else read_head_attention(output.folder)
     except BrokenFileError as error:
-        log.warning("%s: %s", output.folder, error)
+        log.warning("%s", error)
         return {}
 
 

@@ -28,6 +28,7 @@ from datamodules.translation_data import TranslationData
 from lightning_modules.ranks.launch import on_ranks
 from lightning_modules.runs.files import read_record, write_record
 from lightning_modules.runs.job import Job
+from lightning_modules.runs.paths import LOCK
 from lightning_modules.runs.schema import Record
 from lightning_modules.tasks.train import identity_of, sized_for_data, tracked_training
 from lightning_modules.tracking.names import TRIAL_BLEU
@@ -288,7 +289,7 @@ class TrialCallback(pl.Callback):
         }
 
 
-TRAINED, LOCK = "trained.json", ".lock"
+TRAINED = "trained.json"
 
 
 class SeedResult(Record):

@@ -36,8 +36,8 @@ from sweeps.claims.plan import (
 )
 from sweeps.claims.scoreboard import PRINTED, Scale, outcome_of, scoreboard, summary
 from sweeps.claims.scoreboard_page import publish_scoreboard, write_scoreboard
+from sweeps.launch.folders import remove_traces
 from sweeps.launch.jobs import JobPlan, run_jobs
-from sweeps.launch.resolvers import remove_unused
 from sweeps.report.terminal import print_line, rich_table
 
 LIST = "list"
@@ -50,18 +50,17 @@ def retest_claims(config: DictConfig) -> None:
     verdict, or a system no rate, because a run failed.
     """
     hydra, console = HydraConfig.get(), Console()
-    out = Path(hydra.runtime.output_dir)
     listed = config.claims == LIST
     if listed:
         console.print(list_claims(all_claims().values(), last_verdicts(Path(config.outputs))))
         config.claims = ALL
     if listed and hydra.runtime.choices["tier"] is None:
-        remove_unused(out)
+        remove_traces()
         return
     plan = make_plan(config, hydra)
     _print_plan(plan, config, console)
     if config.plan or listed:
-        remove_unused(out)
+        remove_traces()
         return
     train_missing(plan, config)
     if config.tune:

@@ -73,13 +73,12 @@ def train_and_compare(config: DictConfig) -> None:
     check_sections(config)
     out, jobs = Path(config.hydra.sweep.dir), combinations(config)
     labelled = zip(jobs, labels_of(jobs), strict=True)
-    run_jobs(config, [JobPlan(job, out / str(n), label) for n, (job, label) in enumerate(labelled)])
-    compare_jobs(config, out)
+    folders = run_jobs(config, [JobPlan(job, None, label) for job, label in labelled])
+    compare_jobs(config, folders, out)
 
 
-def compare_jobs(config: DictConfig, out: Path) -> None:
-    """Compare the runs in ``out``, the folder of a command; do nothing if no job was a run."""
-    jobs = find_runs(out)
+def compare_jobs(config: DictConfig, jobs: Sequence[Path], out: Path) -> None:
+    """Compare jobs in ``out``, the folder of their command; do nothing if none was a run."""
     if any((job / name).is_file() for job in jobs for name in (RESULT, FAILURE)):
         _compare_and_publish(config, jobs, out)
 

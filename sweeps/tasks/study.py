@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from datamodules.errors import UserError
-from lightning_modules.runs.files import write_record
+from lightning_modules.runs.files import find_runs, write_record
 from lightning_modules.runs.paths import FAILURE
 from lightning_modules.runs.redaction import redacted
 from lightning_modules.runs.schema import Failure
@@ -111,7 +111,7 @@ def _train_best(
             )
             write_record(folder / FAILURE, failure)
     run_jobs(config, jobs)
-    compare_jobs(config, out)
+    compare_jobs(config, find_runs(out), out)
 
 
 def print_outcome(outcome: StudyOutcome, console: Console) -> None:

@@ -80,7 +80,7 @@ def learning_curves(comparison: Comparison) -> list[LearningCurve]:
                 if points := read_history(run.folder):
                     curves.append(LearningCurve(system, run.result.seed, points))
             except BrokenFileError as error:
-                log.warning("%s is left out of the learning curves: %s", run.folder, error)
+                log.warning("%s; left out of the learning curves", error)
     return curves
 
 

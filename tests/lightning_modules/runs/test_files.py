@@ -182,8 +182,8 @@ def test_a_file_of_another_version_is_refused_in_one_line(tmp_path, name, read):
             read(tmp_path)
         found = version.get("schema")
         assert str(caught.value) == (
-            f"{name} was written by another version of the harness (schema {found}, here "
-            f"{schema.SCHEMA}): make the run again, or read it with that version"
+            f"{tmp_path / name} was written by another version of the harness (schema {found}, "
+            f"here {schema.SCHEMA}): make the run again, or read it with that version"
         )
 
 

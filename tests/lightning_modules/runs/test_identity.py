@@ -17,7 +17,7 @@ from lightning_modules.runs.identity import Identity
 from lightning_modules.runs.provenance import CodeVersions, code_versions
 from lightning_modules.runs.settings import settings
 from lightning_modules.training.factories import build_data
-from tests.helpers.commands import ROOT, TINY, inside, places
+from tests.helpers.commands import ROOT, TINY, inside, mistake, places
 from tests.helpers.variants import configuration
 from tests.test_rooms import imports_of
 
@@ -266,6 +266,14 @@ def again(space: Path, capsys, *overrides: str) -> str:
     return capsys.readouterr().out
 
 
+def replaced(space: Path, capsys, why: str, *overrides: str) -> str:
+    """Insist on a refusal, which says what differs; then give up the finished run."""
+    place = [*places(space), f"hydra.run.dir={space}/run"]
+    assert f"holds a finished run with another {why};" in mistake(*RUN, *place, *overrides)
+    (space / "run" / "result.json").unlink()
+    return again(space, capsys, *overrides)
+
+
 @pytest.mark.long
 def test_a_command_again_does_only_what_its_change_asks_for(space, capsys, copied):
     edit(copied / "lightning_modules/figures")
@@ -274,16 +282,17 @@ def test_a_command_again_does_only_what_its_change_asks_for(space, capsys, copie
     harmless = ["callbacks.resume_checkpoint.minutes=9", "keep_memory=false", "threads=1"]
     # The run was made by the checkout, whose code the unchanged copy has.
     assert "finished before" in again(space, capsys, *harmless, "callbacks.examples.count=0")
-    tested = again(space, capsys, "decoding.max_ratio=1")
+    tested = replaced(space, capsys, "decoding.max_ratio", "decoding.max_ratio=1")
     assert "training continues after update" in tested
     assert "finished before" in again(space, capsys, "decoding.max_ratio=1")
     edit(copied / "lightning_modules/testing")
     assert "training continues after update" in again(space, capsys, "decoding.max_ratio=1")
     for room in ("datamodules", *(f"lightning_modules/{room}" for room in TRAIN[:2])):
         edit(copied / room)
-        said = again(space, capsys, "decoding.max_ratio=1")
+        said = replaced(space, capsys, "code (weights)", "decoding.max_ratio=1")
         assert "another code (weights): this training starts over" in said
-    said = again(space, capsys, "decoding.max_ratio=1", "optimizer.lr=0.003")
+    other = ["decoding.max_ratio=1", "optimizer.lr=0.003"]
+    said = replaced(space, capsys, "optimizer.lr", *other)
     assert "another optimizer.lr: this training starts over" in said
 
 

@@ -78,7 +78,7 @@ def test_a_resumed_training_goes_on_in_the_same_file_and_a_new_one_anew(space, m
     validations = [row["step"] for row in rows_of(folder) if row["val/bleu"]]
     assert validations[:2] == before
     assert len(validations) == len(set(validations)) == 3
-    train(space, folder, "logger=csv", "seed=2")
+    train(space, folder, "logger=csv", "seed=2", "force=true")
     assert [row["step"] for row in rows_of(folder) if row["val/bleu"]] == validations
     assert sum(bool(row["test/bleu"]) for row in rows_of(folder)) == 1
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -9,17 +10,20 @@ import pytest
 import sacrebleu
 from omegaconf import OmegaConf
 
+from datamodules.contrast_pairs import ContrastPair
+from lightning_modules.metrics.contrast_choices import PairChoices
 from lightning_modules.metrics.curves import curve_points, format_csv
 from lightning_modules.metrics.lengths import Bounds
-from lightning_modules.runs.checksums import verify_files
+from lightning_modules.runs.checksums import MissingFileError, verify_files
 from lightning_modules.runs.files import find_runs, read_arrays, write_arrays
 from lightning_modules.runs.paths import RESULT, STATISTICS
-from lightning_modules.runs.schema import SCHEMA, Result
+from lightning_modules.runs.schema import SCHEMA, HistoryPoint, Result
 from sweeps.comparison.collect import collect, name_runs
 from sweeps.comparison.record import command_of, origin_of
 from sweeps.comparison.table_files import as_json
 from sweeps.report.report import make_report
 from tests.helpers.made_text import statistics_of
+from tests.helpers.refusals import refused
 from tests.helpers.run_folders import (
     REPORT,
     SCORING,
@@ -222,7 +226,7 @@ def test_failed_jobs_are_named_with_their_error(tmp_path):
     (tmp_path / "4" / "result.json").write_text(
         json.dumps({"schema": SCHEMA, "variant": "luong", "seed": 1})
     )
-    without_predictions = make_run(tmp_path / "5", "none")
+    without_predictions = unsealed(make_run(tmp_path / "5", "none"))
     (without_predictions / "predictions.jsonl").unlink()
     runs = [make_run(tmp_path / "0"), make_failure(tmp_path / "1"), tmp_path / "2"]
     runs += [tmp_path / "3", tmp_path / "4", without_predictions, tmp_path / "6"]
@@ -234,9 +238,9 @@ def test_failed_jobs_are_named_with_their_error(tmp_path):
         ("luong, seed 1", "the loss is not a number"),
         ("model=transformer seed=3", "left no result"),
     ]
-    assert failures[2][1].startswith("result.json cannot be read: Expecting property name")
-    assert failures[3] == ("4", "result.json cannot be read: scores: Field required")
-    assert failures[4] == ("5", "predictions.jsonl is missing or has no rows")
+    assert failures[2][1].startswith(f"{runs[3]}/result.json cannot be read: Expecting property")
+    assert failures[3] == ("4", f"{runs[4]}/result.json cannot be read: scores: Field required")
+    assert failures[4] == ("5", f"{runs[5]}/predictions.jsonl is missing or has no rows")
     assert failures[5] == ("6", "the folder is missing")
 
 
@@ -245,7 +249,7 @@ def test_a_job_cut_off_while_hydra_wrote_its_record_has_failed(tmp_path):
     hydra.mkdir(parents=True)
     (hydra / "overrides.yaml").write_text("- model=transformer\n- 'seed=")
     [job] = collect([make_run(tmp_path / "0"), tmp_path / "1"]).failed
-    assert job.error.startswith("overrides.yaml cannot be read: while scanning a quoted scalar")
+    assert job.error.startswith(f"{hydra}/overrides.yaml cannot be read: while scanning a quoted")
     assert "\n" not in job.error
 
 
@@ -272,7 +276,7 @@ def test_a_damaged_file_is_a_failed_job_and_not_the_end(tmp_path, name, damage):
         comparison = collect(runs)
     assert [run.name for run in comparison.runs] == ["bahdanau"]
     [job] = comparison.failed
-    assert job.error.startswith(f"{name} ")
+    assert job.error.startswith(f"{file} ")
     assert "\n" not in changed.error + job.error
 
 
@@ -343,3 +347,37 @@ def test_question_and_date_are_read(tmp_path: Path):
     assert (origin.title, origin.question) == ("Who wins?", None)
     assert origin.papers == ("https://example.org",)
     assert origin.date == "2023-11-14"
+
+
+WRITTEN = (
+    *("statistics.npz", "attention.npz", "word_counts.json", "bleu_by_length.csv"),
+    *("predictions.jsonl", "history.csv", "head_attention.npz", "contrast.npz"),
+)
+"""Files of a run with several heads and contrastive pairs."""
+
+
+@pytest.fixture(scope="module")
+def complete(tmp_path_factory) -> Path:
+    """A run with every file that a comparison may read."""
+    pair = ContrastPair("a", "b", "c", "number", 1, None)
+    point = HistoryPoint(target_tokens=1, seconds=1, train_loss=1, val_loss=1, val_bleu=1)
+    return make_run(
+        tmp_path_factory.mktemp("complete") / "0",
+        heads={0: np.ones((1, 2, 2, 2))},
+        history=[point],
+        choices=PairChoices.of([pair], np.ones(1), np.zeros(1)),
+    )
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+@pytest.mark.parametrize("verify", [True, False])
+def test_a_lost_file_ends_the_comparison_with_its_name(complete, tmp_path, name, verify):
+    run = tmp_path / "1"
+    shutil.copytree(complete, run)
+    collect([complete, run])
+    (run / name).unlink()
+    with (
+        verify_files(verify),
+        refused(f"{run / name}: is missing, though the run wrote it", error=MissingFileError),
+    ):
+        collect([complete, run])

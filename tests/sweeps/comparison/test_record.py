@@ -94,7 +94,7 @@ def test_folders_are_those_of_all_jobs(tmp_path, written):
 def test_a_comparison_that_cannot_be_read(tmp_path, written, change, why):
     out = tmp_path / "out"
     (out / "comparison.json").write_text(json.dumps(written | change))
-    with refused(f"{out}: {why}", error=BrokenFileError):
+    with refused(f"{out}/{why}", error=BrokenFileError):
         read_comparison(out)
 
 

@@ -152,3 +152,9 @@ def test_budgets_of_other_kinds(arguments, expected, tmp_path, space):
     tiny = [given for given in TINY if not given.startswith("budget.")]
     where = [f"hydra.run.dir={tmp_path}", "logger=none"]
     assert expected in mistake(*tiny, *places(space), *where, *arguments)
+
+
+def test_a_log_that_cannot_be_opened_is_named(tmp_path):
+    (tmp_path / "run.log").mkdir()
+    line = mistake("model=seq2seq", f"hydra.run.dir={tmp_path}", "hydra.job.name=run")
+    assert f"{tmp_path}/run.log: Is a directory; make room or write elsewhere" in line

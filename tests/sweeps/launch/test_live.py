@@ -23,7 +23,7 @@ from lightning_modules.runs.checksums import verify_files
 from lightning_modules.runs.files import read_state, write_record
 from lightning_modules.runs.paths import CONF, PROGRESS
 from lightning_modules.runs.schema import JobState
-from sweeps.launch.jobs import JobPlan, combinations
+from sweeps.launch.jobs import combinations
 from sweeps.launch.live import clock, job_table, labels_of, live_bar, live_view, run_bar
 from tests.helpers.commands import ROOT, TINY, places
 
@@ -188,8 +188,7 @@ def test_the_file_of_an_interrupted_training_is_not_shown(tmp_path):
 
 def shown(folder, labels):
     console = Console(width=100, file=io.StringIO(), record=True)
-    jobs = [JobPlan([], folder / str(n), label) for n, label in enumerate(labels)]
-    console.print(job_table(jobs))
+    console.print(job_table({folder / str(n): label for n, label in enumerate(labels)}))
     return [line.split() for line in console.export_text().splitlines()]
 
 

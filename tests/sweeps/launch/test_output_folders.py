@@ -1,5 +1,6 @@
 """The same command returns to its folder and does only the missing work."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -15,8 +16,7 @@ from datamodules.files import locked
 from lightning_modules.runs import identity
 from lightning_modules.runs.provenance import CodeVersions
 from sweeps.launch.compose import use_hydra_config
-from sweeps.launch.resolvers import remove_unused
-from tests.helpers.commands import ROOT, TINY, in_process, inside, places
+from tests.helpers.commands import ROOT, TINY, inside, mistake, places
 
 RUN = ["model=seq2seq", "logger=none", *TINY]
 
@@ -81,6 +81,16 @@ def test_force_makes_a_folder_that_the_same_command_then_comes_back_to(folder_of
     assert folder_of("model=seq2seq", "force=true") > forced
 
 
+def test_no_other_folder_is_taken_for_that_of_a_command(folder_of):
+    first = folder_of("model=seq2seq")
+    stamp = "2026-01-31_12-00-00-000000"
+    for end in ("", f"-test-{stamp}", "-mine", "0", f"-{stamp}-test", f"-{stamp[:-1]}x"):
+        Path(f"{first}{end}").mkdir(parents=True)
+    assert folder_of("model=seq2seq") == first
+    Path(f"{first}-{stamp}").mkdir()
+    assert folder_of("model=seq2seq") == f"{first}-{stamp}"
+
+
 def test_other_tasks_begin_anew(folder_of):
     asked = ["task=test", "checkpoint=x"]
     assert folder_of(*asked) != folder_of(*asked)
@@ -95,23 +105,79 @@ def test_a_test_is_named_after_its_run(folder_of, checkpoint):
     assert folder.name.startswith("transformer-3-20")
 
 
-def test_the_folder_of_a_refused_command_is_removed(tmp_path):
-    assert in_process("task=evaluate", f"outputs={tmp_path}", "logger=none") == 2
-    assert in_process("task=compare", "runs=[]", f"outputs={tmp_path}", "logger=none") == 2
-    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
-    assert list(tmp_path.glob("*/*")) == []
+NO_TEXT = ["data=text", "data.source=en", "data.target=de", "data.root=/nowhere"]
+REFUSED = [
+    ["task=evaluate"],
+    ["task=compare", "runs=[]"],
+    ["optimizer.lr=many"],
+    NO_TEXT,  # with a lock and a log
+    ["-m", "seed=1,x"],
+    ["-m", "seed=1,2", "hydra.sweep.subdir=same"],
+    ["comparison=quickstart", "scoring.resamples=no"],
+]
 
 
-def test_a_folder_with_work_is_not_removed(tmp_path):
-    hydra = tmp_path / "run" / ".hydra"
-    hydra.mkdir(parents=True)
-    (hydra / "config.yaml").write_text("")
-    (tmp_path / "run" / "run.log").write_text("encoding the corpus")
-    remove_unused(tmp_path / "run")
-    assert hydra.is_dir()
-    (tmp_path / "run" / "run.log").write_text("")
-    remove_unused(tmp_path / "run")
-    assert not hydra.is_dir()
+@pytest.mark.parametrize("given", REFUSED, ids=" ".join)
+def test_a_refused_command_leaves_nothing(tmp_path, given):
+    mistake(*given, f"outputs={tmp_path}/outputs", "logger=none")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("given", [["optimizer.lr=many"], NO_TEXT], ids=" ".join)
+@pytest.mark.parametrize("names", [[], ["notes.txt", "run.log"]])
+def test_a_refused_command_leaves_the_users_folder(tmp_path, given, names):
+    for name in names:
+        (tmp_path / name).write_text("mine")
+    mistake(*given, f"hydra.run.dir={tmp_path}", "logger=none")
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ([], "result.json"),
+        ([], "history.csv"),
+        ([], "logs"),
+        (["task=test", "checkpoint=."], "predictions.jsonl"),
+        (["task=evaluate"], "report.html"),
+        (["task=compare", "runs=."], "bleu_by_length.csv"),
+    ],
+)
+def test_files_of_the_user_are_not_replaced(tmp_path, given, name):
+    (tmp_path / name).write_text("mine")
+    line = mistake(*given, f"hydra.run.dir={tmp_path}", "logger=none")
+    assert f"{tmp_path}: holds {name}, which no command here has written; give another" in line
+    assert ("force=true" in line) == (not given)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_a_page_of_the_user_is_not_replaced_by_several_jobs(tmp_path):
+    (tmp_path / "report.html").write_text("mine")
+    line = mistake("-m", "seed=1,2", f"hydra.sweep.dir={tmp_path}", "logger=none")
+    assert "holds report.html, which no command here has written" in line
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        *("outputs=/proc/x", "hydra.run.dir=/proc/x", "outputs=/dev/null", "outputs=FILE"),
+        *("outputs=FILE/deeper", "outputs=LINK", f"variant={'x' * 300}", f"outputs={'x' * 300}"),
+        *("hydra.run.dir=FILE", "hydra.run.dir=/sys/kernel/x"),
+    ],
+)
+@pytest.mark.parametrize("several", [False, True])
+def test_a_place_that_cannot_be_written_is_named(tmp_path, where, several):
+    (tmp_path / "file").touch()
+    (tmp_path / "link").symlink_to(tmp_path / "link")
+    given = where.replace("FILE", f"{tmp_path}/file").replace("LINK", f"{tmp_path}/link")
+    if several:
+        given = given.replace("hydra.run.dir", "hydra.sweep.dir")
+        given = given.replace("variant", "comparison_name")
+    lists = ["-m", "seed=1,2"] if several else []
+    line = mistake(*lists, f"outputs={tmp_path}", given, "logger=none")
+    assert "outputs=DIR" in line
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "link"]
 
 
 @pytest.fixture(scope="module")
@@ -133,15 +199,82 @@ def test_a_finished_run_is_not_trained_again(space, capsys):
     assert weights(space) == before
 
 
-def test_a_run_with_other_scoring_keeps_its_weights_and_is_tested_again(space):
+def test_a_run_that_other_code_tested_keeps_its_weights_and_is_tested_again(space, monkeypatch):
     [weight] = weights(space)
-    folder = weight.parent.parent
-    made = (folder / "result.json").stat().st_mtime_ns
-    before = weights(space)
-    inside(*RUN, *places(space), f"hydra.run.dir={folder}", "decoding.max_extra=4")
+    result = weight.parents[1] / "result.json"
+    before, made = weights(space), result.stat().st_mtime_ns
+    versions = identity.code_versions
+    monkeypatch.setattr(
+        identity, "code_versions", lambda config: versions(config)._replace(testing="another")
+    )
+    inside(*RUN, *places(space))
     assert weights(space) == before
-    assert (folder / "result.json").stat().st_mtime_ns != made
-    inside(*RUN, *places(space), f"hydra.run.dir={folder}")  # as the tests below expect the run
+    assert result.stat().st_mtime_ns != made
+
+
+def content_of(folder: Path) -> dict[Path, bytes]:
+    return {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        (["seed=2"], "holds a finished run with another seed; give another folder"),
+        (["decoding.max_extra=4"], "with another decoding.max_extra; give another folder"),
+        (["optimizer.lr=many"], "with another optimizer.lr; give another folder"),
+        (["threads=many"], "threads=many"),
+        (["task=test", "checkpoint=x"], "which task=test keeps; give another folder"),
+        (["task=evaluate"], "holds a finished run, which this command keeps; give another"),
+    ],
+)
+def test_a_finished_run_in_a_given_folder_stays(space, given, why):
+    """Not even Hydra's record of the run is written anew."""
+    [weight] = weights(space)
+    folder = weight.parents[1]
+    before = content_of(folder)
+    run = [] if given[0].startswith("task=") else RUN
+    assert why in mistake(*run, *places(space), f"hydra.run.dir={folder}", *given)
+    assert content_of(folder) == before
+
+
+def test_a_finished_run_is_not_replaced_by_several_jobs(space):
+    [weight] = weights(space)
+    folder = weight.parents[1]
+    before = content_of(folder.parent)
+    many = ["-m", *RUN, *places(space), "seed=1,2"]
+    assert "holds a finished run" in mistake(*many, f"hydra.sweep.dir={folder}")
+    names = [f"hydra.sweep.dir={folder.parent}", f"hydra.sweep.subdir='{folder.name}${{seed}}'"]
+    for seed in (1, 2):
+        shutil.copytree(folder, folder.parent / f"{folder.name}{seed}")
+    assert f"{folder}2: holds a finished run with another seed" in mistake(*many, *names)
+    for seed in (1, 2):
+        shutil.rmtree(folder.parent / f"{folder.name}{seed}")
+    assert content_of(folder.parent) == before
+
+
+@pytest.mark.long
+def test_force_replaces_a_finished_run_in_a_given_folder(space, tmp_path):
+    [weight] = weights(space)
+    folder = tmp_path / "run"
+    shutil.copytree(weight.parents[1], folder)
+    there = [*RUN, *places(space), f"hydra.run.dir={folder}", "seed=2"]
+    inside(*there, "force=true")
+    assert json.loads((folder / "result.json").read_text())["seed"] == 2
+    before = content_of(folder)
+    inside(*there)
+    changed = {file.name for file, content in content_of(folder).items() if content != before[file]}
+    assert changed == {"run.log"}
+
+
+@pytest.mark.long
+def test_jobs_lie_where_the_command_says(tmp_path):
+    names = [f"hydra.sweep.dir={tmp_path}/jobs", "hydra.sweep.subdir='${variant}-${seed}'"]
+    inside("-m", *RUN, *places(tmp_path), "seed=1,2", *names)
+    results = sorted((tmp_path / "jobs").glob("*/result.json"))
+    assert [file.parent.name for file in results] == ["seq2seq-1", "seq2seq-2"]
+    assert [json.loads(file.read_text())["seed"] for file in results] == [1, 2]
+    runs = json.loads((tmp_path / "jobs" / "comparison.json").read_text())["runs"]
+    assert [run["folder"] for run in runs] == ["seq2seq-1", "seq2seq-2"]
 
 
 @pytest.mark.long
@@ -149,12 +282,12 @@ def test_a_run_with_vectors_is_known_by_their_content(tmp_path, capsys):
     """The content of the corpus works in the same way."""
     file = tmp_path / "vectors.txt"
     command = [*RUN, *places(tmp_path), f"vectors.source={file}", "model.embedding_size=2"]
-    for content, again in (("the 1 2", False), ("the 1 2", True), ("the 3 4", False)):
-        file.write_text(content)
+    for again in (False, True):
+        file.write_text("the 1 2")
         inside(*command)
-        output = capsys.readouterr().out
-        assert ("finished before" in output) == again
-    assert "is of a training with another vectors.source: this training starts over" in output
+        assert ("finished before" in capsys.readouterr().out) == again
+    file.write_text("the 3 4")
+    assert "holds a finished run with another vectors.source; give" in mistake(*command)
 
 
 @pytest.mark.long

@@ -281,7 +281,7 @@ def test_a_translation_without_words_has_no_chart(tmp_path):
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("content", "note"),
-    [(None, "No attention was recorded."), (b"PK", "attention.npz cannot be read: ")],
+    [(None, "No attention was recorded."), (b"PK", "{run}/attention.npz cannot be read: ")],
 )
 def test_an_unreadable_attention_is_said_on_its_card(tmp_path, content, note):
     run = unsealed(make_run(tmp_path / "0"))
@@ -290,7 +290,7 @@ def test_an_unreadable_attention_is_said_on_its_card(tmp_path, content, note):
         (run / "attention.npz").write_bytes(content)
     [card] = cards([run])
     assert card.translations[0].heat_map is None
-    assert card.translations[0].note.startswith(note)
+    assert card.translations[0].note.startswith(note.format(run=run))
 
 
 NOTHING = Comparison([], [], [])
