@@ -124,7 +124,8 @@ def _checked_folders(
 
     loader, folders, taken = GlobalHydra.instance().config_loader(), [], dict[Path, int]()
     for number, job in enumerate(jobs):
-        config = loader.load_sweep_config(master, [*job.overrides, "hydra.mode=MULTIRUN"])
+        given = [*job.overrides, "hydra.mode=MULTIRUN", *record_overrides(job.overrides)]
+        config = loader.load_sweep_config(master, given)
         with use_hydra_config(config):
             folder = job.folder or _folder_of_sweep(command, config, number)
             with read_write(config.hydra), open_dict(config):

@@ -275,7 +275,7 @@ def test_a_test_that_is_told_to_end_does(single, space, monkeypatch):
 def test_one_failed_job_does_not_lose_the_others(space, capfd):
     folder = space / "lists"
     status = in_process(
-        "-m", "batching.max_tokens=600,5", *TINY, *places(space),
+        "-m", *TINY, "batching.max_tokens=600,5", *places(space),
         "logger=none", f"hydra.sweep.dir={folder}",
     )  # fmt: skip
     output = "".join(capfd.readouterr())

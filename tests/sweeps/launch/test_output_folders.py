@@ -222,8 +222,8 @@ def content_of(folder: Path) -> dict[Path, bytes]:
         (["seed=2"], "holds a finished run with another seed; give another folder"),
         (["decoding.max_extra=4"], "with another decoding.max_extra; give another folder"),
         (["optimizer.lr=many"], "with another optimizer.lr; give another folder"),
-        (["threads=many"], "threads=many"),
-        (["task=test", "checkpoint=x"], "which task=test keeps; give another folder"),
+        (["keep_memory=maybe"], "keep_memory=maybe: give true or false"),
+        (["task=test", "checkpoint=RUN"], "which task=test keeps; give another folder"),
         (["task=evaluate"], "holds a finished run, which this command keeps; give another"),
     ],
 )
@@ -232,6 +232,7 @@ def test_a_finished_run_in_a_given_folder_stays(space, given, why):
     [weight] = weights(space)
     folder = weight.parents[1]
     before = content_of(folder)
+    given = [each.replace("RUN", str(folder)) for each in given]
     run = [] if given[0].startswith("task=") else RUN
     assert why in mistake(*run, *places(space), f"hydra.run.dir={folder}", *given)
     assert content_of(folder) == before

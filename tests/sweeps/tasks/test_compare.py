@@ -60,7 +60,7 @@ def test_runs_that_are_missing_are_named(tmp_path, runs, words):
 
 def test_a_multirun_of_failed_jobs_alone_ends_without_a_report(tmp_path, capfd):
     status = in_process(
-        "-m", "batching.max_tokens=5,6", *TINY, *places(tmp_path), "logger=none",
+        "-m", *TINY, "batching.max_tokens=5,6", *places(tmp_path), "logger=none",
         f"hydra.sweep.dir={tmp_path}/sweep",
     )  # fmt: skip
     output = "".join(capfd.readouterr())
