@@ -39,6 +39,7 @@ from lightning_modules.training.budgets import Cost, total
 from lightning_modules.training.callbacks import budget_of
 from lightning_modules.training.losses import DivergedError
 from lightning_modules.training.setup import fit
+from lightning_modules.training.validations import Validation
 from lightning_modules.variants import count_parameters
 from sweeps.launch.compose import hydra_job
 from sweeps.launch.errors import as_user_error
@@ -224,7 +225,7 @@ def _trials_only() -> Iterator[None]:
             handler.removeFilter(filtered)
 
 
-STATE = ("best_bleu", "lowest_loss", "verdict", "reports", "cost")
+STATE = ("verdict", "reports", "cost")
 """Attributes that a checkpoint keeps for a resumed training."""
 
 Verdict = Literal["", "pruned", "diverged"]
@@ -243,7 +244,6 @@ class TrialCallback(pl.Callback):
         self.metric = "val/loss" if sweep.objectives[0] == "loss" else "val/bleu"
         self.done, self.seeds = done, len(sweep.seeds)
         self.spent = spent
-        self.best_bleu, self.lowest_loss = -math.inf, math.inf
         self.verdict: Verdict = ""
         self.reports: list[tuple[int, float]] = []
         self.cost: Cost = {}
@@ -272,8 +272,6 @@ class TrialCallback(pl.Callback):
     @override
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         values = {name: float(trainer.callback_metrics[name]) for name in ("val/bleu", "val/loss")}
-        self.best_bleu = max(self.best_bleu, values["val/bleu"])
-        self.lowest_loss = min(self.lowest_loss, values["val/loss"])
         verdict: Verdict = ""
         if not math.isfinite(values["val/loss"]):
             verdict = "diverged"
@@ -307,12 +305,11 @@ class TrialCallback(pl.Callback):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         vars(self).update(state_dict)
 
-    @property
-    def scores(self) -> dict[str, float | str]:
-        """The values that sort a tracker's tables of trials."""
+    def scores(self, best: Validation) -> dict[str, float | str]:
+        """Return the values that sort a tracker's tables of trials."""
         return {
-            TRIAL_BLEU: self.best_bleu,
-            "trial/loss": self.lowest_loss,
+            TRIAL_BLEU: best.bleu,
+            "trial/loss": best.loss,
             "trial/state": self.verdict or "finished",
         }
 
@@ -323,8 +320,8 @@ TRAINED = "trained.json"
 class SeedResult(Record):
     """``trained.json``: results of one seed of a trial."""
 
-    bleu: float  # best BLEU in validation
-    loss: float  # lowest loss in validation, nats a target token
+    bleu: float  # BLEU of the best validation, whose weights a run tests
+    loss: float  # its loss, in nats per target token
     parameters: int
     seconds: float  # seconds of training, validation left out
     cost: Cost
@@ -387,15 +384,17 @@ def train_reporting(
     """Train on all ranks; return the result, and the verdict of the study."""
     with tracked_training(config, data, job, callback) as (trainer, setup, tracker):
         training = fit(trainer, setup)
+        validations = [each for each in setup.module.validations if math.isfinite(each.loss)]
+        best = min(validations, key=lambda each: each.order, default=Validation(math.inf, 0.0))
         if tracker is not None:
-            tracker.log_scores(callback.scores, trainer.global_step)
-        if not callback.verdict and callback.lowest_loss == math.inf:
+            tracker.log_scores(callback.scores(best), trainer.global_step)
+        if not callback.verdict and not validations:
             raise UserError(
                 "the budget ended before a validation: lower trainer.val_check_interval"
             )
         result = SeedResult(
-            bleu=callback.best_bleu,
-            loss=callback.lowest_loss,
+            bleu=best.bleu,
+            loss=best.loss,
             parameters=count_parameters(setup.module.model),
             seconds=training.seconds or 0.0,
             cost=budget_of(trainer).cost,

@@ -102,6 +102,7 @@ def work(sweep, folder, deadly):
     run_all([(open_study(sweep, storage), task)], storage)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("sampler", ["random", "qmc", "grid", "tpe", "cmaes", "gp"])
 def test_a_killed_worker_changes_no_draw(sampler, when, tmp_path):
