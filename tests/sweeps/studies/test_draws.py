@@ -125,6 +125,7 @@ def test_a_killed_worker_changes_no_draw(sampler, when, tmp_path):
     assert len(killed) == 6
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sampler", ["random", "qmc", "tpe", "cmaes", "gp"])
 def test_workers_side_by_side_draw_what_one_draws(sampler, tmp_path):
     """Those that learn do so as long as they draw at random."""
