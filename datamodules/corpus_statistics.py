@@ -33,7 +33,7 @@ class Lengths(_Record):
 class SideStatistics(_Record):
     """The text of one side of a split."""
 
-    words: int  # whitespace-separated words
+    words: int  # whitespace-separated; in languages without spaces about so many, by the letters
     types: int  # different words
     tokens: int  # tokens of the vocabulary, without EOS
     unknown: int  # tokens that stand for what the vocabulary lacks

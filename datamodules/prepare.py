@@ -63,7 +63,14 @@ from datamodules.phrase_table import PhraseTable
 from datamodules.sequences import Integers, Sequences, checksum, cores, save_sequences, sums
 from datamodules.text_forms import form_suspicions
 from datamodules.tokenization import UNK, Bpe, Tokenizer, Tokenizers, TokenizerSettings
-from datamodules.words import WordNumbers, letters_of_word, words_of, written_without_spaces
+from datamodules.words import (
+    WordNumbers,
+    lengths_in_words,
+    letters_of_word,
+    words_by_letters,
+    words_of,
+    written_without_spaces,
+)
 
 INDEX = "index.json"  # text of validation and test, and all that is small; written last
 WORD_COUNTS = "word_counts.json"  # file with the frequency of each word of the training text
@@ -108,7 +115,9 @@ def build(corpus: Corpus, cleaning: Cleaning, settings: TokenizerSettings, folde
     tokenizers = Tokenizers.train(training.words.sample(settings.sample_pairs), settings)
     tokenizers.save(folder)
     ends.append(time.perf_counter())
-    checksums, counts = _encode_all(training.words, held_out, tokenizers, settings, folder)
+    languages = corpus.source, corpus.target
+    encoded = _encode_all(training.words, held_out, tokenizers, settings, languages, folder)
+    checksums, counts = encoded
     ends.append(time.perf_counter())
     seconds = dict(zip(("text", "vocabularies", "tokens"), np.diff(ends).tolist(), strict=True))
     leaked = training.words.leaked(test)
@@ -279,13 +288,16 @@ def _encode_all(
     held_out: Mapping[Split, ParallelText],
     tokenizers: Tokenizers,
     settings: TokenizerSettings,
+    languages: tuple[str, str],
     folder: Path,
 ) -> tuple[Checksums, dict[tuple[str, str], SideCounts]]:
     checksums: Checksums = {}
     counts: dict[tuple[str, str], SideCounts] = {}
     frequencies = []
-    for side, tokenizer in zip(SIDES, tokenizers, strict=True):
-        written, counts["train", side], of_words = _encode_training(text, side, tokenizer, folder)
+    for side, tokenizer, language in zip(SIDES, tokenizers, languages, strict=True):
+        written, counts["train", side], of_words = _encode_training(
+            text, side, tokenizer, language, folder
+        )
         checksums |= written
         frequencies.append(of_words)
         if settings.dropout:
@@ -295,7 +307,7 @@ def _encode_all(
             tokens, words = encode_lines(tokenizer, getattr(held, side))
             checksums |= _save(folder, f"{split}.{side}", tokens)
             counts[split, side] = SideCounts(
-                np.bincount(words.numbers.lengths),
+                np.bincount(lengths_in_words(getattr(held, side), language)),
                 np.bincount(tokens.lengths),
                 int(np.count_nonzero(tokens.tokens == UNK)),
                 len(words.distinct),
@@ -306,16 +318,18 @@ def _encode_all(
 
 
 def _encode_training(
-    text: GrowingText, side: str, tokenizer: Tokenizer, folder: Path
+    text: GrowingText, side: str, tokenizer: Tokenizer, language: str, folder: Path
 ) -> tuple[Checksums, SideCounts, dict[str, int]]:
     """Write one side of the training text; return also the frequency of each word."""
     words = text.words(side)
     tokens = tokens_of_words(tokenizer.encode, words)
     frequencies = np.zeros(len(words), np.int64)
+    letters = np.array(list(map(len, words)), np.int64)
     in_words, in_tokens = [], []
     for lines in text.lines(side):
         frequencies += np.bincount(lines.tokens, minlength=len(words))
-        in_words.append(_narrow(lines.lengths))
+        in_line = sums(letters[lines.tokens], lines.lengths)
+        in_words.append(_narrow(words_by_letters(lines.lengths, in_line, language)))
         in_tokens.append(_narrow(sums(tokens.lengths[lines.tokens], lines.lengths)))
     used = np.flatnonzero(frequencies)
     largest = int(tokens.select(used).flat().max(initial=0))

@@ -90,11 +90,20 @@ def letters_of_word(language: str) -> int | None:
 
 def lengths_in_words(lines: Sequence[str], language: str) -> Numbers:
     """Return about how many words each line has, also in a language without spaces."""
-    counts, letters = word_counts(lines), letters_of_word(language)
-    if letters is None:
+    counts = word_counts(lines)
+    if letters_of_word(language) is None:
         return counts
-    lengths = np.array([len("".join(line.split())) for line in lines], np.int64)
-    return np.maximum(counts, -(-lengths // letters))
+    letters = np.array([len("".join(line.split())) for line in lines], np.int64)
+    return words_by_letters(counts, letters, language)
+
+
+def words_by_letters(words: Numbers, letters: Numbers, language: str) -> Numbers:
+    """Return about how many words lines have, from their pieces between spaces and their letters.
+
+    In a language with spaces, the pieces are the words.
+    """
+    of_word = letters_of_word(language)
+    return words if of_word is None else np.maximum(words, -(-letters // of_word))
 
 
 def _split(lines: Sequence[str]) -> "tuple[pyarrow.LargeListArray, Numbers]":

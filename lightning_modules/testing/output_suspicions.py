@@ -1,5 +1,6 @@
 """What looks wrong in translations although every score can be computed."""
 
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -14,6 +15,8 @@ TOO_LONG, EXTRA_WORDS = 2, 10
 """Words of an over-long translation: so many for each word of the reference, and so many more."""
 FEWEST_COPIED = 3  # least number of words of a copy: short names are the same in many languages
 TOKENIZED_ENDS = (" .", " ?", " !", " 。")
+SUBWORD = re.compile(r"@@( |$)|\u2581")  # marks of BPE and of SentencePiece
+FAIRSEQ = re.compile(r"[DH]-\d+\t")
 
 
 def suspicions_of_output(text: ReferenceText, hypotheses: Sequence[str]) -> list[Suspicion]:
@@ -26,7 +29,7 @@ def suspicions_of_output(text: ReferenceText, hypotheses: Sequence[str]) -> list
     pairs = list(zip(references, hypotheses, strict=True))
     words = text.rules.target.words
     usual = {"", *_usual_scripts(references)}
-    kinds: list[tuple[str, float, Callable[[str, str], bool]]] = [
+    kinds: list[tuple[str, float, Callable[[str, str], object]]] = [
         ("are empty", 0, lambda ref, hyp: not hyp.strip() and bool(ref.strip())),
         (
             f"have an unknown word ({UNKNOWN})",
@@ -42,6 +45,16 @@ def suspicions_of_output(text: ReferenceText, hypotheses: Sequence[str]) -> list
             "look tokenised: a space before the last mark",
             MANY,
             lambda ref, hyp: hyp.endswith(TOKENIZED_ENDS) and not ref.endswith(TOKENIZED_ENDS),
+        ),
+        (
+            "have marks of subwords (@@, ▁), which must be joined",
+            MANY,
+            lambda ref, hyp: SUBWORD.search(hyp) and not SUBWORD.search(ref),
+        ),
+        (
+            "begin as fairseq writes them (H-0 and a score): sort them and keep the last column",
+            SOME,
+            lambda _, hyp: FAIRSEQ.match(hyp),
         ),
         ("are in another script than the references", SOME, lambda _, h: _script(h) not in usual),
     ]

@@ -324,3 +324,20 @@ def test_a_full_disk_is_one_line_and_the_preparation_continues(
     assert not (folder / "index.json").exists()
     prepare_files(syllables, folder)
     assert contents(folder) == untouched[0]
+
+
+def test_lengths_in_a_language_without_spaces_come_from_letters(tmp_path):
+    for name, count in {"train": 12, "val": 2, "test": 2}.items():
+        (tmp_path / f"{name}.en").write_text("a dog sees Anna .\n" * count)
+        (tmp_path / f"{name}.zh").write_text("一只小狗看见安娜\n" * count)
+    for target, words in (("zh", 4), ("xx", 1)):
+        (tmp_path / "test.xx").write_text((tmp_path / "test.zh").read_text())
+        for name in ("train", "val"):
+            (tmp_path / f"{name}.xx").write_text((tmp_path / f"{name}.zh").read_text())
+        prepared = prepared_from(TextCorpus(tmp_path, "en", target), tmp_path / f"made-{target}")
+        for split in ("train", "test"):
+            sides = prepared.statistics.splits[split]
+            assert sides["source"].in_words.longest == 5
+            assert sides["target"].in_words.longest == words
+        unspaced = [line for line in prepared.suspicions if "written without spaces" in line]
+        assert len(unspaced) == (target == "xx")

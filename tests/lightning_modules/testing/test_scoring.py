@@ -70,6 +70,9 @@ def told(hypotheses, references=FRENCH, sources=ENGLISH):
             "“le chien 1 dort bien . <unk>”; “le chien 2 dort bien . <unk>”",
         ),
         (lambda line: " ".join([line] * 9), 1, "1 of 100 translations are far longer"),
+        (lambda line: f"{line[:5]}@@ {line[5:]}", 5, "5 of 100 translations have marks of subw"),
+        (lambda line: f"▁{line}", 5, "5 of 100 translations have marks of subwords (@@, ▁)"),
+        (lambda line: f"H-3\t-0.5\t{line}", 1, "1 of 100 translations begin as fairseq writes"),
         (lambda line: "собака спит", 1, "1 of 100 translations are in another script"),
         (
             lambda line: line.replace("le chien", "the dog").replace("dort bien", "sleeps well"),
