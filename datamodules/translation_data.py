@@ -129,7 +129,7 @@ class TranslationData(pl.LightningDataModule):
             "vocabulary": {
                 side: len(tokenizer) for side, tokenizer in corpus.tokenizers._asdict().items()
             },
-            "suspicions": list(corpus.suspicions),
+            "suspicions": [*corpus.suspicions, *corpus.tokenizers.far_smaller(self.tokenizer)],
             "padding": dict(zip(Tokenizers._fields, padding, strict=True)),
             "statistics": corpus.statistics,
         }

@@ -1,7 +1,7 @@
 """The vocabularies of both sides of a corpus."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -25,6 +25,7 @@ TOKENIZERS: dict[str, type[Tokenizer]] = {
     "sentencepiece": SentencePieces,
 }
 """Tokenizers of the harness, by ``tokenizer.kind``."""
+FAR_SMALLER = 0.5  # share of the wanted tokens, below which a vocabulary is reported
 CHECKED_LINES = 20  # training lines that a tokenizer must encode and decode without loss
 
 
@@ -104,6 +105,21 @@ class Tokenizers(NamedTuple):
             tokenizer = _trained([*text.source, *text.target], settings)
             return cls(tokenizer, tokenizer)
         return cls(_trained(text.source, settings), _trained(text.target, settings))
+
+    def far_smaller(self, settings: TokenizerSettings) -> Iterator[str]:
+        """Yield a line for each vocabulary of subwords that is far smaller than ``settings`` ask.
+
+        A vocabulary of words or characters has as many as the text, and the size is a limit.
+        """
+        wanted = settings.vocabulary_size or 0
+        if settings.kind not in ("bpe", "unigram"):
+            return
+        for side, tokenizer in self._asdict().items():
+            if len(tokenizer) < FAR_SMALLER * wanted:
+                yield (
+                    f"the {side} vocabulary has {len(tokenizer):,} tokens, as the training text "
+                    f"has no more; tokenizer.vocabulary_size={wanted} asks for {wanted:,}"
+                )
 
     def save(self, folder: Path | str) -> None:
         """Write the files ``source`` and ``target``, with the ending of their kind."""

@@ -62,6 +62,8 @@ def train_in(job: Job, config: DictConfig) -> float | None:
             bleu = finished.scores["bleu"]
             known = "%s: finished before, test BLEU %.2f; force=true runs it again"
             log.info(known, job.folder, bleu)
+            for each in finished.training.suspicions:
+                log.info("warning: %s", each)
     return bleu
 
 

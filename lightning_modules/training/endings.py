@@ -1,7 +1,6 @@
 """Why a training ended before its budget was spent: a limit of the trainer, or a callback."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytorch_lightning as pl
 from omegaconf import DictConfig
@@ -15,41 +14,46 @@ def ended_by(trainer: pl.Trainer, config: DictConfig) -> str | None:
     """Return the setting that ended a training before its budget was spent; None if none did."""
     if budget_of(trainer).is_spent:
         return None
-    limit = next(_limits(trainer), None)
-    if limit is not None:
-        return f"trainer.{limit}={config.trainer[limit]}"
-    stopped = (each for each in _early_stopping(trainer))
-    return next((f"callbacks.{_key(config, each)}" for each in stopped), "a callback")
+    if (limit := _limit(trainer)) is not None:
+        return f"trainer.{limit}={str(config.trainer[limit]).lower()}"
+    return next((_setting(config, each) for each in _stopping(trainer)), "a callback")
 
 
-def _limits(trainer: pl.Trainer) -> Iterator[str]:
-    """Yield the trainer's arguments whose limit is reached."""
+def unspent(trainer: pl.Trainer, cause: str | None) -> Iterator[str]:
+    """Yield a line for a training that was ended by ``cause`` before its budget was spent."""
+    if cause is not None:
+        budget = budget_of(trainer)
+        amount = f"{budget.budget.amount:,.9g} {budget.kinds[budget.budget.kind].unit}"
+        yield (
+            f"{cause} ended the training after {budget.share:.1%} of its budget of {amount}; leave "
+            "it out to spend the budget"
+        )
+
+
+def _limit(trainer: pl.Trainer) -> str | None:
+    """Return the argument of the trainer whose limit is reached; None for no such argument."""
     if trainer.fast_dev_run:  # type: ignore[attr-defined]
-        yield "fast_dev_run"
-    if trainer.limit_train_batches == 0:
-        yield "limit_train_batches"
+        return "fast_dev_run"
     if 0 <= trainer.max_steps <= trainer.global_step:
-        yield "max_steps"
+        return "max_steps"
     if trainer.max_epochs is not None and 0 <= trainer.max_epochs <= trainer.current_epoch:
-        yield "max_epochs"
-    timers = (each for each in _callbacks(trainer) if isinstance(each, Timer))
-    if any((each.time_remaining() or 0) <= 0 for each in timers):
-        yield "max_time"
+        return "max_epochs"
+    return None
 
 
-def _early_stopping(trainer: pl.Trainer) -> Iterator[pl.Callback]:
-    for each in _callbacks(trainer):
-        stops = isinstance(each, EarlyStopping)
-        if stops and each.stopping_reason != EarlyStoppingReason.NOT_STOPPED:
+def _stopping(trainer: pl.Trainer) -> Iterator[pl.Callback]:
+    """Yield the callbacks of Lightning that have stopped the training."""
+    for each in trainer.callbacks:  # type: ignore[attr-defined]
+        if isinstance(each, EarlyStopping):
+            if each.stopping_reason != EarlyStoppingReason.NOT_STOPPED:
+                yield each
+        elif isinstance(each, Timer) and (each.time_remaining() or 0) <= 0:
             yield each
 
 
-def _key(config: DictConfig, callback: pl.Callback) -> str:
-    """Return the key of a callback in the configuration; callbacks of one class share the first."""
+def _setting(config: DictConfig, callback: pl.Callback) -> str:
+    """Return the setting that made a callback; callbacks of one class share the first."""
     name = type(callback).__name__
-    keys = (key for key, node in config.callbacks.items() if node._target_.endswith(name))
-    return str(next(keys, name))
-
-
-def _callbacks(trainer: pl.Trainer) -> list[Any]:
-    return trainer.callbacks  # type: ignore[attr-defined]
+    keys = (key for key, node in config.callbacks.items() if node._target_.endswith(f".{name}"))
+    key = next(keys, None)
+    return f"trainer.max_time={config.trainer.max_time}" if key is None else f"callbacks.{key}"

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from logging import getLogger
+from pathlib import Path
 from typing import Any
 
 import hydra.utils
@@ -12,7 +13,9 @@ import torch
 from hydra.errors import InstantiationException
 from omegaconf import DictConfig, OmegaConf
 from pydantic import ValidationError
+from pytorch_lightning.utilities.exceptions import MisconfigurationException
 from torch.optim import Optimizer
+from torch.optim.lr_scheduler import ReduceLROnPlateau
 from torch.utils.checkpoint import checkpoint
 
 from datamodules.batching import EncodedPairs
@@ -24,8 +27,10 @@ from datamodules.translation_data import TranslationData
 from lightning_modules.decoding import Search
 from lightning_modules.decoding.search import try_model
 from lightning_modules.kernels.precision import is_scaled
+from lightning_modules.runs.paths import BEST
 from lightning_modules.runs.setting_checks import NO_ARGUMENTS
 from lightning_modules.training.budgets import read_budget
+from lightning_modules.training.validations import IMPROVEMENTS, MODES, VAL_LOSS
 from lightning_modules.variants import EncoderDecoder
 
 log = getLogger(__name__)
@@ -54,7 +59,7 @@ def build(config: DictConfig, key: str, **arguments: Any) -> Any:
             raise UserError(first_mistake(cause, part)) from None
         if isinstance(cause, ValueError):
             raise UserError(str(cause)) from None
-        if isinstance(cause, TypeError):  # a value of the wrong type, or an unknown argument
+        if isinstance(cause, TypeError | MisconfigurationException):  # a wrong type or argument
             raise UserError(f"{part}: {cause}") from None
         raise
 
@@ -84,10 +89,67 @@ def build_corpus(config: DictConfig) -> Corpus:
 
 
 def check_classes(config: DictConfig) -> None:
-    """Raise ``UserError`` for a budget, variant or search that is of the wrong kind."""
+    """Raise ``UserError`` for a budget, trainer, callback, variant or search of the wrong kind."""
     read_budget(config)
+    check_trainer(config)
+    check_callbacks(config)
     find_plug("model._target_", str(config.model._target_), {}, EncoderDecoder)
     find_plug("decoding._target_", str(config.decoding._target_), {}, Search)
+
+
+INSTEAD = {
+    "accumulate_grad_batches": "set batching.pieces={} instead, which computes an update's batch "
+    "piece by piece",
+    "limit_train_batches": "a resumed training needs whole epochs; give a smaller budget, such as "
+    "budget=updates budget.updates=N, or a shorter text",
+    "overfit_batches": "validation has a text of its own; train on a short text, such as "
+    "data=grammar_tiny",
+    "num_sanity_val_steps": "the first validation is after trainer.val_check_interval updates",
+    "min_steps": "a training ends when its budget is spent; give a larger budget",
+    "min_epochs": "a training ends when its budget is spent; give a larger budget",
+}
+"""Arguments of Lightning's trainer that do not fit this training, and what to do instead."""
+
+
+def check_trainer(config: DictConfig) -> None:
+    """Raise ``UserError`` for an argument of Lightning's trainer that does not fit."""
+    for name, remedy in INSTEAD.items():
+        if value := config.trainer.get(name):
+            raise UserError(f"trainer.{name}={value}: {remedy.format(value)}")
+
+
+ONE_BEST = ("_target_", "dirpath", "filename", "monitor", "mode", "enable_version_counter")
+"""Arguments of the callback that keeps the one best checkpoint of a run."""
+
+
+def check_callbacks(config: DictConfig) -> None:
+    """Raise ``UserError`` for a callback that watches no number, or watches it the wrong way."""
+    best = config.callbacks.checkpoint
+    further = [f".{key}" for key in best if key not in ONE_BEST]
+    further += [".filename"] if best.filename != Path(BEST).stem else []
+    if further:
+        raise UserError(
+            f"callbacks.checkpoint{further[0]}: a run keeps one checkpoint, {BEST}; for others "
+            "add a callback, +callbacks.NAME={_target_: pytorch_lightning.callbacks."
+            "ModelCheckpoint, dirpath: DIR, …}"
+        )
+    for name, node in config.callbacks.items():
+        if node.get("monitor") is None:
+            continue
+        setting = f"callbacks.{name}"
+        mode = MODES.get(node.monitor)
+        if mode is None and not node.monitor.startswith("train/"):
+            raise UserError(f"{setting}.monitor={node.monitor}: give one of {', '.join(MODES)}")
+        if mode not in (None, node.get("mode", "min")):
+            raise UserError(
+                f"{setting}.monitor={node.monitor}: its best is its {mode}imum; set "
+                f"{setting}.mode={mode}"
+            )
+        if node.monitor == IMPROVEMENTS and node.get("min_delta"):
+            raise UserError(
+                f"{setting}.min_delta={node.min_delta}: {IMPROVEMENTS} counts in ones; watch "
+                f"{setting}.monitor={VAL_LOSS} with {setting}.mode=min"
+            )
 
 
 def build_optimizer(config: DictConfig) -> Callable[..., Optimizer]:
@@ -111,11 +173,16 @@ def check_optimizer(optimizer: Callable[..., Any], scheduler: Callable[..., Any]
     try:
         made = optimizer([torch.nn.Parameter(torch.zeros(1))])
         name = "scheduler"
-        scheduler(made)
+        schedule = scheduler(made)
     except ValidationError as error:
         raise UserError(first_mistake(error, name)) from None
     except (TypeError, ValueError) as error:
         raise UserError(f"{name}: {error}; correct {name}.KEY=VALUE") from None
+    if isinstance(schedule, ReduceLROnPlateau) and schedule.mode != MODES[IMPROVEMENTS]:
+        raise UserError(
+            f"scheduler.mode={schedule.mode}: the schedule watches {IMPROVEMENTS}, which rises; "
+            "choose scheduler=plateau"
+        )
 
 
 def build_model(config: DictConfig, src_vocabulary: int, tgt_vocabulary: int) -> EncoderDecoder:

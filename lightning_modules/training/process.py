@@ -45,6 +45,7 @@ def prepare_process(config: DictConfig) -> None:
     for module in ("pytorch_lightning", "lightning_fabric"):
         logging.getLogger(module).setLevel(logging.WARNING)
         warnings.filterwarnings("ignore", module=module)
+    logging.getLogger("pytorch_lightning.profilers").setLevel(logging.INFO)  # trainer.profiler
     # In mixed precision cuDNN gets weights that have just been cast, and packs them itself.
     warnings.filterwarnings("ignore", message="RNN module weights are not part of single")
 

@@ -8,7 +8,7 @@ from omegaconf import DictConfig
 from pytorch_lightning.callbacks import ModelCheckpoint
 from pytorch_lightning.loggers import Logger
 
-from datamodules.errors import UserError, validated
+from datamodules.errors import validated
 from datamodules.files import remove_half_written
 from datamodules.translation_data import TranslationData
 from lightning_modules.library_internals import end_only_by_flags
@@ -105,12 +105,6 @@ def build_trainer(
     Raises ``UserError`` where the ranks cannot share the work of an update evenly.
     """
     config = setup.config
-    if "accumulate_grad_batches" in config.trainer:
-        wanted = config.trainer.accumulate_grad_batches
-        raise UserError(
-            f"trainer.accumulate_grad_batches={wanted}: set batching.pieces={wanted} instead, "
-            "which computes an update's batch piece by piece"
-        )
     configured = (factories.build(config, f"callbacks.{name}") for name in config.callbacks)
     callbacks = [RankFlags(), *configured, process.EndOnSignals(), *further]
     if is_rank_zero():
@@ -151,7 +145,7 @@ def fit(trainer: pl.Trainer, setup: TrainingSetup) -> Training:
     content = checkpoints.read_own_checkpoint(Path(best.best_model_path))
     checkpoints.load_weights(module.model, content)
     tested = Validation(*content[VALIDATIONS][-1]) if content[VALIDATIONS] else None
-    ended_by = endings.ended_by(trainer, setup.config)
+    cause = endings.ended_by(trainer, setup.config)
     costs: Any = dict(budget.cost)
     return Training(
         **{kind: costs.pop(kind) for kind in KINDS} | {"updates": trainer.global_step},
@@ -163,6 +157,6 @@ def fit(trainer: pl.Trainer, setup: TrainingSetup) -> Training:
         data_order_at=budget.data_order_at,
         val_loss=tested and tested.loss,
         val_bleu=tested and tested.bleu,
-        ended_by=ended_by,
-        suspicions=[*doubts(tested, module.validations)],
+        ended_by=cause,
+        suspicions=[*endings.unspent(trainer, cause), *doubts(tested, module.validations)],
     )

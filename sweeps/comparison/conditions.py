@@ -161,6 +161,19 @@ def _join(conditions: Sequence[Condition]) -> Condition:
 
 
 def _check_budget(labels: Sequence[str], results: Sequence[Result]) -> Condition:
+    """Check that all runs have one kind of budget, and spent the whole budget."""
+    spent = _check_spent(labels, results)
+    early = dict.fromkeys(
+        f"{label} by {result.training.ended_by}"
+        for label, result in zip(labels, results, strict=True)
+        if result.training.ended_by is not None
+    )
+    if not early:
+        return spent
+    return replace(spent, holds=False, text=f"{spent.text}; ended early: {'; '.join(early)}")
+
+
+def _check_spent(labels: Sequence[str], results: Sequence[Result]) -> Condition:
     """Check that all runs have one kind of budget and spent equally much of the budget."""
     name, kinds = "budget", [kind_of(result.config) for result in results]
     if len(set(kinds)) > 1:

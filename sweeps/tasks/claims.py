@@ -17,9 +17,11 @@ from datamodules.errors import UserError, one_line, validated
 from datamodules.files import write_text
 from lightning_modules.runs.files import read_result
 from lightning_modules.runs.paths import CHECKPOINTS, HISTORY, RESULT
+from lightning_modules.runs.schema import Training
 from lightning_modules.runs.settings import key_of
 from lightning_modules.testing.scoring import Scoring
 from lightning_modules.tracking.names import is_wandb
+from lightning_modules.training.validations import Validation
 from sweeps.claims.claim import ALL, OF_COMMANDS, TIERS, Claim, TierName, all_claims, choose
 from sweeps.claims.evidence import add_untuned_verdicts, judge_all
 from sweeps.claims.forecast import JOB_TIME, NOTE, last_verdicts, list_claims, plan_table, prospects
@@ -163,18 +165,18 @@ class RateSearch(NamedTuple):
     """The trials of a system: one for each learning rate."""
 
     system: str
-    bleu: Mapping[float, float]
-    """Validation BLEU by the learning rate, in rising order of the rates."""
+    tried: Mapping[float, Validation]
+    """Validation of the tested weights by the learning rate, in rising order of the rates."""
 
     @property
     def rate(self) -> float:
-        """The best rate; of rates that are alike, the lowest."""
-        return max(self.bleu, key=lambda rate: self.bleu[rate])
+        """The rate of the highest BLEU, then of the lowest loss; of equals, the lowest rate."""
+        return min(self.tried, key=lambda rate: (-self.tried[rate].bleu, self.tried[rate].loss))
 
     @property
     def at_the_edge(self) -> bool:
         """Whether no rate beyond the best was tried on one side."""
-        return self.rate in (min(self.bleu), max(self.bleu))
+        return self.rate in (min(self.tried), max(self.tried))
 
 
 def trial_runs(claims: Iterable[Claim], systems: Systems) -> list[PlannedRun]:
@@ -196,19 +198,21 @@ def trial_runs(claims: Iterable[Claim], systems: Systems) -> list[PlannedRun]:
 def tuned_systems(plan: ClaimsPlan, tier: TierName) -> tuple[list[RateSearch], list[str]]:
     """Return what the trials of a plan have shown, and the systems of which a trial is missing."""
     claims = {claim.name: claim for claim in plan.claims}
-    found: dict[str, dict[float, float]] = {}
+    found: dict[str, dict[float, Validation]] = {}
     missing: set[str] = set()
     for run in plan.runs:
         result = read_result(plan.folder(run))
         for need in run.needs:
             key = key_of_system(claims[need.claim], need.system, tier)
-            bleu = None if result is None else result.training.val_bleu
-            if result is None or bleu is None:
+            training = Training() if result is None else result.training
+            if result is None or training.val_loss is None or training.val_bleu is None:
                 missing.add(key)
             else:
-                found.setdefault(key, {})[float(result.config["optimizer"]["lr"])] = bleu
-    complete = [(key, sorted(bleu.items())) for key, bleu in found.items() if key not in missing]
-    return [RateSearch(key, dict(bleu)) for key, bleu in complete], [*missing]
+                rate = float(result.config["optimizer"]["lr"])
+                tried = Validation(training.val_loss, training.val_bleu)
+                found.setdefault(key, {})[rate] = tried
+    complete = [(key, sorted(tried.items())) for key, tried in found.items() if key not in missing]
+    return [RateSearch(key, dict(tried)) for key, tried in complete], [*missing]
 
 
 def write_rates(tuned: Sequence[RateSearch], file: Path) -> None:
@@ -238,7 +242,7 @@ def rates_table(tuned: Sequence[RateSearch]) -> Table:
     for name in ("system", "rates", "best"):
         table.add_column(name, overflow="fold")
     for each in tuned:
-        tried = ", ".join(f"{rate:g}: {bleu:.2f}" for rate, bleu in each.bleu.items())
+        tried = ", ".join(f"{rate:g}: {one.bleu:.2f}" for rate, one in each.tried.items())
         edge = " (at the edge)" if each.at_the_edge else ""
         table.add_row(each.system, tried, f"{each.rate:g}{edge}")
     return table

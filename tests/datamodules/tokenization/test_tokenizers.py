@@ -239,3 +239,18 @@ def test_a_vocabulary_without_words_is_refused():
     settings = TokenizerSettings("words", vocabulary_size=100, min_frequency=50, shared=False)
     with pytest.raises(UserError, match=r"tokenizer\.min_frequency=50: no word of the training"):
         Tokenizers.train(ParallelText(LINES, LINES), settings)
+
+
+@pytest.mark.parametrize(
+    ("kind", "wanted", "sides"),
+    [("unigram", 4000, 2), ("bpe", 4000, 2), ("bpe", 60, 0), ("words", 4000, 0)],
+)
+def test_subwords_that_are_far_fewer_than_asked_are_reported(kind, wanted, sides):
+    wanted_settings = TokenizerSettings(kind, wanted, 1)
+    text = ParallelText(["the cat sees a dog in the garden"] * 9, ["le chat voit un chien"] * 9)
+    tokenizers = Tokenizers.train(text, wanted_settings)
+    lines = [*tokenizers.far_smaller(wanted_settings)]
+    assert len(lines) == sides
+    for line, tokenizer in zip(lines, tokenizers, strict=False):
+        assert f"has {len(tokenizer):,} tokens" in line
+        assert f"tokenizer.vocabulary_size={wanted}" in line

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from lightning_modules.runs.provenance import environment
+from lightning_modules.training.validations import Validation
 from sweeps.claims.claim import TIERS, all_claims
 from sweeps.claims.forecast import assume_spread, plan_table, prospects
 from sweeps.claims.intervals import pair_spread
@@ -304,7 +305,7 @@ def trials_of(folder, system, bleu):
                 place,
                 seed=0,
                 config=made["config"] | {"optimizer": {"lr": rate}},
-                training=made["training"] | {"val_bleu": score},
+                training=made["training"] | {"val_bleu": score, "val_loss": 2 - 10 * rate},
             )
     return wanted
 
@@ -320,7 +321,9 @@ def test_the_highest_validation_bleu_chooses_the_rate(tmp_path):
     assert missing == [NONE]
     [attention] = tuned
     assert (attention.system, attention.rate, attention.at_the_edge) == (ATTENTION, 4e-3, False)
-    assert RateSearch("x", {2e-3: 11.0, 4e-3: 13.0}).at_the_edge
+    assert RateSearch("x", {2e-3: Validation(2, 11), 4e-3: Validation(2, 13)}).at_the_edge
+    tie = {2e-3: Validation(2.5, 0), 4e-3: Validation(2.1, 0), 8e-3: Validation(2.3, 0)}
+    assert RateSearch("x", tie).rate == 4e-3
     write_rates(tuned, tmp_path / "rates.yaml")
     assert read_rates(tmp_path / "rates.yaml") == {ATTENTION: 4e-3}
 

@@ -78,6 +78,15 @@ def test_a_condition_not_held_says_who_differs(tmp_path, name, changes, text):
     assert text in condition(comparison, name).text
 
 
+def test_runs_that_leave_their_budget_unspent_do_not_hold_it(tmp_path):
+    cut = {"target_tokens": 900, "data_order": "9f3a1", "ended_by": "trainer.max_steps=3"}
+    runs = [make_run(tmp_path / name, name, training=cut) for name in ("none", "luong")]
+    checked = condition(collect(runs), "budget")
+    assert checked.state == "NOT HELD"
+    by = "trainer.max_steps=3"
+    assert checked.text == f"900 target tokens; ended early: none by {by}; luong by {by}"
+
+
 def rate(value):
     return {"config": {"optimizer": {"lr": value}}}
 

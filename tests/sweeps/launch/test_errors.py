@@ -143,7 +143,10 @@ def test_an_option_that_is_none_is_told_in_a_line_without_passwords():
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["budget=seconds"], "budget=seconds: does not fix the number of updates, and scheduler"),
+        (
+            ["budget=seconds", "scheduler=linear"],
+            "budget=seconds: does not fix the number of updates, and scheduler",
+        ),
         (["budget=updates", "budget.target_tokens=5"], "budget.target_tokens"),
         (["budget=null"], "budget=null: give one of bench, family, flops, laptop, own, quickstart"),
     ],
