@@ -18,6 +18,7 @@ from datamodules.batching import (
     Batch,
     Batching,
     BpeDropout,
+    DecodingBatchSampler,
     EncodedPairs,
     Feed,
     LengthBatchSampler,
@@ -243,6 +244,5 @@ class TranslationData(pl.LightningDataModule):
         len(batches)
         return batches
 
-    def _decoding_batches(self, pairs: EncodedPairs) -> LengthBatchSampler:
-        budget = self.batching.decode_max_tokens
-        return LengthBatchSampler(pairs, budget, option="batching.decode_max_tokens")
+    def _decoding_batches(self, pairs: EncodedPairs) -> DecodingBatchSampler:
+        return DecodingBatchSampler(pairs, self.batching.decode_max_tokens)

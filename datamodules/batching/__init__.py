@@ -12,6 +12,7 @@ from datamodules.batching.bpe_dropout import BpeDropout, Merges, SpelledText
 from datamodules.batching.feed import Feed
 from datamodules.batching.pieces import Pieces, PieceSampler, Place, WholeBatches
 from datamodules.batching.sampler import (
+    DecodingBatchSampler,
     LengthBatchSampler,
     MixedBatchSampler,
     TokenBatchSampler,

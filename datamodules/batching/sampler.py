@@ -8,10 +8,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 from torch.utils.data import Sampler
+from typing_extensions import override
 
 from datamodules.batching.batches import Batch, EncodedPairs, sources_alone
 from datamodules.errors import UserError
 
+LONG = 500  # tokens of a sentence from which its square bounds a batch of decoding
 POOL = 2**20  # pairs that are ordered at once, so that the memory for the order stays bounded
 GOLDEN = (math.sqrt(5) - 1) / 2  # its multiples, modulo 1, lie most evenly (Weyl 1916)
 
@@ -49,10 +51,11 @@ class TokenBatchSampler(Sampler[NDArray[np.int64]]):
         longest = int(pairs.longest.max(initial=0))
         if longest > max_tokens:
             longer = np.count_nonzero(pairs.longest > max_tokens)
+            number = int(pairs.ids[np.argmax(pairs.longest)]) + 1
             raise UserError(
                 f"{option}={max_tokens} is smaller than the longest sentence: {longer} of "
-                f"{len(pairs)} are longer, up to {longest} tokens; set {option} to {longest} or "
-                "more"
+                f"{len(pairs)} are longer, up to {longest} tokens (number {number}); set {option} "
+                f"to {longest} or more"
             )
 
     @abstractmethod
@@ -181,11 +184,30 @@ class LengthBatchSampler(TokenBatchSampler):
         for length in range(len(counts) - 1, 0, -1):
             # The batches whose longest pair has ``length`` tokens.
             end += int(counts[length])
-            most = self._max_tokens // length
+            most = self._most(length)
             starts = range(first, end, most)
             cuts += starts
             first += most * len(starts)
         return [*cuts, end]
+
+    def _most(self, length: int) -> int:
+        """Return how many sentences a batch has whose longest has ``length`` tokens."""
+        return self._max_tokens // length
+
+
+class DecodingBatchSampler(LengthBatchSampler):
+    """Batches of validation, test and translation, the longest first.
+
+    Attention compares each position with each other, so that the cost of a sentence grows with the
+    square of its length: a batch also costs at most as much as one of sentences of ``LONG`` tokens.
+    """
+
+    def __init__(self, pairs: EncodedPairs, max_tokens: int) -> None:
+        super().__init__(pairs, max_tokens, option="batching.decode_max_tokens")
+
+    @override
+    def _most(self, length: int) -> int:
+        return max(1, min(super()._most(length), self._max_tokens * LONG // length**2))
 
 
 def _longest_first(lengths: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -198,10 +220,10 @@ def _longest_first(lengths: NDArray[np.integer]) -> NDArray[np.int64]:
 def batches_of(sequences: Sequence[Sequence[int]], decode_max_tokens: int) -> Iterator[Batch]:
     """Yield batches of pairs with an empty target side, the longest first.
 
-    ``ids`` are the indices in ``sequences``. Raises ``UserError`` as ``LengthBatchSampler`` does.
+    ``ids`` are the indices in ``sequences``. Raises ``UserError`` as ``DecodingBatchSampler`` does.
     """
     pairs = sources_alone(sequences)
-    for rows in LengthBatchSampler(pairs, decode_max_tokens, option="batching.decode_max_tokens"):
+    for rows in DecodingBatchSampler(pairs, decode_max_tokens):
         yield pairs[rows]
 
 

@@ -47,6 +47,24 @@ def label_with_changes(label: str, overrides: Sequence[str]) -> str:
     return f"{label} with {', '.join(overrides)}" if overrides else label
 
 
+def search_in_words(decoding: Mapping[str, Any]) -> str:
+    """Return the search of a group ``decoding``: ``BeamSearch (beam_size 4, max_ratio 1.5)``.
+
+    Values that are null or false are left out.
+    """
+    name = str(decoding.get("search") or decoding["_target_"]).rpartition(".")[2]
+    settings = ", ".join(
+        f"{key} {value}"
+        for key, value in decoding.items()
+        if key not in OF_NO_SEARCH and value is not None and value is not False
+    )
+    return f"{name} ({settings})" if settings else name
+
+
+OF_NO_SEARCH = ("search", "_target_", "seconds", "sentences_per_second")
+"""Keys of ``decoding`` in a record that name the search or measure it."""
+FORCED = "none: the given translations are forced"
+"""The search of a task that translates nothing."""
 PLAIN = re.compile(r"[\w./:+~-]+")  # values that Hydra reads without quotes
 
 

@@ -27,10 +27,17 @@ from lightning_modules.figures.heat_map import attention_map
 from lightning_modules.metrics import word_alignment as links
 from lightning_modules.metrics.metric import ratio
 from lightning_modules.metrics.word_alignment import Gold
-from lightning_modules.runs.files import BrokenFileError, read_predictions, write_record
-from lightning_modules.runs.job import label_of
+from lightning_modules.runs.files import (
+    BrokenFileError,
+    read_predictions,
+    read_result,
+    write_record,
+)
+from lightning_modules.runs.job import FORCED, label_of, search_in_words
 from lightning_modules.runs.paths import PREDICTIONS
 from lightning_modules.runs.schema import Record, SentenceAttention
+from lightning_modules.runs.setting_checks import check_arguments
+from lightning_modules.tasks.progress import Advance, sentence_count
 from lightning_modules.testing import forced_decoding
 from lightning_modules.testing.forced_decoding import Step
 from lightning_modules.training.checkpoints import TrainedModel, load_trained
@@ -54,6 +61,7 @@ class AlignmentSummary(Record):
     """``alignment.json`` without gold alignments; a ratio without a denominator is None."""
 
     variant: str
+    search: str  # the search whose translations are aligned; of given translations, none
     pairs: int  # number of sentence pairs given
     aligned: int  # number of pairs with words on both sides
     layer: Index
@@ -113,6 +121,7 @@ def align(config: DictConfig) -> None:
     """
     folder = Path(HydraConfig.get().runtime.output_dir)
     prepare_process(config)
+    check_arguments(config)
     trained = load_trained(config.checkpoint)
     text = read_text(config.sources, config.targets, trained)
     gold = read_gold(config.gold, text)
@@ -122,7 +131,8 @@ def align(config: DictConfig) -> None:
     step = forced_decoding.step_by_rule(config.step, trained.model)
     choice = HeadChoice(config.layer, config.head, step)
     limit = config.batching.decode_max_tokens
-    alignment = align_text(trained, text, pairs, gold, choice, limit)
+    with sentence_count("aligning", len(pairs)) as advance:
+        alignment = align_text(trained, text, pairs, gold, choice, limit, advance)
     write_lines(folder, alignment)
     label = label_of(trained.config.variant, [], trained.config)
     for number in numbers:
@@ -135,7 +145,9 @@ def align(config: DictConfig) -> None:
         if alignment.layers * alignment.heads > 1:
             title += f", layer {alignment.view.layer}, head {alignment.view.head}"
         save_chart(attention_map(attention, label, title), folder / f"heat_map_{number}")
-    summary = summarise(alignment, trained.config.variant)
+    is_output = config.sources is None and config.targets == "hypothesis"
+    search = search_of(trained) if is_output else FORCED
+    summary = summarise(alignment, trained.config.variant, search)
     write_record(folder / ALIGNMENT_JSON, summary)
     log.info("\n".join([*summary_lines(summary), f"results: {folder}"]))
 
@@ -224,6 +236,7 @@ def align_text(
     gold: Sequence[Gold] | None,
     view: HeadChoice,
     decode_max_tokens: int,
+    advance: Advance = lambda sentences: None,
 ) -> Alignment:
     """Align ``pairs``, the pairs of ``text`` with words on both sides, by forced decoding.
 
@@ -235,6 +248,7 @@ def align_text(
     for number, by_token in forced_decoding.forced_head_weights(
         trained.model, pairs, decode_max_tokens
     ):
+        advance(1)
         if not layers:
             layers, heads = by_token.shape[:2]
             view = resolve_indices(view, layers, heads, trained.config.variant)
@@ -307,11 +321,18 @@ def write_lines(folder: Path, alignment: Alignment) -> None:
     write_text(folder / SOFT, "".join(f"{line}\n" for line in soft))
 
 
-def summarise(alignment: Alignment, variant: str) -> AlignmentSummary:
+def search_of(trained: TrainedModel) -> str:
+    """Return the search that translated the test set of a run."""
+    result = read_result(trained.folder)
+    return "not recorded" if result is None else search_in_words(result.decoding)
+
+
+def summarise(alignment: Alignment, variant: str, search: str = FORCED) -> AlignmentSummary:
     """Return the content of ``alignment.json``, a ``GoldSummary`` with gold alignments."""
     view, counts = alignment.view, alignment.counts
     content: dict[str, Any] = {
         "variant": variant,
+        "search": search,
         "pairs": len(alignment.weights),
         "aligned": sum(weights is not None for weights in alignment.weights),
         "layer": view.layer,
@@ -349,7 +370,7 @@ def summary_lines(summary: AlignmentSummary) -> Iterator[str]:
     head = _one_of("head", summary.head, summary.heads)
     yield (
         f"{summary.variant}: {summary.aligned} of {summary.pairs} pairs aligned by "
-        f"{layer}, {head}, when a word is {summary.step}"
+        f"{layer}, {head}, when a word is {summary.step}; search: {summary.search}"
     )
     yield (
         f"entropy {_number(summary.entropy)} nats, distance from the diagonal "

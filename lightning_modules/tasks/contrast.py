@@ -13,8 +13,10 @@ from lightning_modules.figures.lines import distance_lines, draw_lines
 from lightning_modules.metrics.bootstrap import score_groups
 from lightning_modules.metrics.resampling import Resamples
 from lightning_modules.runs.files import write_record
-from lightning_modules.runs.job import label_of
+from lightning_modules.runs.job import FORCED, label_of
 from lightning_modules.runs.schema import Accuracies, Accuracy, Record
+from lightning_modules.runs.setting_checks import check_arguments
+from lightning_modules.tasks.progress import sentence_count
 from lightning_modules.testing.contrastive_pairs import accuracies, choose, corpus_pairs
 from lightning_modules.training.checkpoints import TrainedModel, load_trained
 from lightning_modules.training.factories import build_corpus
@@ -23,7 +25,6 @@ from lightning_modules.training.process import prepare_process
 log = logging.getLogger(__name__)
 
 PAIRS, SUMMARY, CHART = "pairs.json", "contrast.json", "accuracy_by_distance"
-RESAMPLES = Resamples(10_000, 12345)
 
 
 class ContrastSummary(Record):
@@ -31,6 +32,7 @@ class ContrastSummary(Record):
 
     variant: str
     seed: int
+    search: str = FORCED
     set: str  # file of the pairs, or the corpus that wrote the pairs
     accuracy: Accuracies
 
@@ -42,11 +44,13 @@ def contrast(config: DictConfig) -> None:
     """
     folder = Path(HydraConfig.get().runtime.output_dir)
     prepare_process(config)
+    check_arguments(config)
     trained = load_trained(config.checkpoint)
     pairs = find_pairs(trained, config)
-    choices = choose(trained, pairs, config.batching.decode_max_tokens)
-    name = trained.config.variant
-    groups = score_groups({name: {trained.config.seed: choices}}, RESAMPLES)
+    with sentence_count("choosing between pairs", 2 * len(pairs)) as advance:
+        choices = choose(trained, pairs, config.batching.decode_max_tokens, advance)
+    name, draws = trained.config.variant, Resamples(config.scoring.resamples, config.scoring.seed)
+    groups = score_groups({name: {trained.config.seed: choices}}, draws)
     summary = ContrastSummary(
         variant=name,
         seed=trained.config.seed,
@@ -83,7 +87,7 @@ def summary_lines(summary: ContrastSummary) -> Iterator[str]:
     [everything] = summary.accuracy["all"].values()
     yield (
         f"{summary.variant} seed {summary.seed} prefers the right translation in "
-        f"{_said(everything)} of {everything.pairs} pairs"
+        f"{_said(everything)} of {everything.pairs} pairs; search: {summary.search}"
     )
     for kind, by_group in summary.accuracy.items():
         if kind != "all":

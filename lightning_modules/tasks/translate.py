@@ -1,10 +1,14 @@
 """``task=translate``: translate text with a trained run, one sentence a line."""
 
 import gzip
+import logging
 import sys
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from select import select
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from omegaconf import DictConfig
@@ -12,8 +16,9 @@ from torch import Tensor
 
 from datamodules.batching import batches_of, sources_alone
 from datamodules.errors import UserError
-from datamodules.files import check_outputs, whole_file
-from datamodules.lines import decode_lines, read_lines
+from datamodules.files import STREAM, check_outputs, whole_file
+from datamodules.lines import decode_lines, read_blocks
+from datamodules.tokenization import UNK
 from lightning_modules.decoding import Hypothesis
 from lightning_modules.decoding.ctranslate2_engine import Ctranslate2Engine
 from lightning_modules.metrics.word_alignment import (
@@ -21,13 +26,25 @@ from lightning_modules.metrics.word_alignment import (
     format_soft_pharaoh,
     hard_alignment,
 )
+from lightning_modules.runs.job import search_in_words
+from lightning_modules.runs.setting_checks import check_arguments
+from lightning_modules.tasks.progress import Advance, sentence_count
 from lightning_modules.testing.forced_decoding import words_attention
-from lightning_modules.testing.unknown_words import Dictionary, read_replacement, write_out
+from lightning_modules.testing.unknown_words import (
+    Dictionary,
+    all_unknown,
+    read_replacement,
+    write_out,
+)
 from lightning_modules.training.checkpoints import TrainedModel, load_runs
-from lightning_modules.training.factories import build_search, check_text
+from lightning_modules.training.factories import build_search, check_tags
 from lightning_modules.training.process import prepare_process
 from lightning_modules.variants import EncoderDecoder, Ensemble
 
+log = logging.getLogger(__name__)
+
+CHUNK = 1_000  # lines that are translated before the first of them is written
+READ = 2**16  # bytes of standard input that are read at once
 ALIGNED: dict[str, Callable[[np.ndarray], str]] = {
     "alignments": lambda weights: format_pharaoh(hard_alignment(weights)),
     "soft_alignments": format_soft_pharaoh,
@@ -40,33 +57,57 @@ FindHypotheses = Callable[[EncoderDecoder, Tensor, Tensor, Tensor], list[list[Hy
 def translate(config: DictConfig) -> None:
     """Task: translate ``config.input`` to ``config.output``; an empty line stays empty.
 
-    Raises ``UserError`` for a checkpoint or text that cannot be used, or if alignments are asked
-    of a model without attention.
+    Each chunk of lines is written once it is translated. Raises ``UserError`` for a checkpoint or
+    text that cannot be used, or if alignments are asked of a model without attention.
     """
     outputs = {name: config[name] for name in ("output", *ALIGNED)}
     check_outputs(outputs, {"input": config.input})
     prepare_process(config)
+    check_arguments(config)
     asked = [option for option in ALIGNED if config[option] is not None]
     if asked and config.engine != "torch":
         raise UserError(f"{asked[0]}=: engine={config.engine} gives no weights; set engine=torch")
     dictionary = read_replacement(config.decoding)
     runs = load_runs(config.checkpoint)
-    trained = runs[0]
+    trained, translator = runs[0], LineTranslator(runs, config)
     clean = trained.cleaning.aligned_lines if asked else trained.cleaning.lines
-    lines = clean(read_input(config.input), trained.languages[0])
-    translations = search(runs, lines, config)
-    output = "".join(f"{line}\n" for line in output_lines(trained, lines, translations, dictionary))
-    texts = [
-        (config[option], "".join(align(trained, lines, translations, option))) for option in asked
-    ]
-    with ExitStack() as files:  # all files are written before the first replaces an old one
-        for name, text in (*texts, (config.output, output)):
-            if name == "-":
-                sys.stdout.buffer.write(text.encode())  # UTF-8 in any terminal, as in files
-            elif name is not None:
-                path = files.enter_context(whole_file(name))
-                packed = gzip.compress if str(name).endswith(".gz") else bytes
-                path.write_bytes(packed(text.encode()))
+    total = None if config.input == STREAM else translator.check_file()
+    # Translations in a terminal show themselves how far they are.
+    bar = config.output != STREAM or not sys.stdout.isatty()
+    started, done, several = time.monotonic(), 0, config.decoding.get("n_best", 1) > 1
+    with (
+        ExitStack() as files,  # all files are written before the first replaces an old one
+        sentence_count("translating", total, bar) as advance,
+    ):
+        write = {name: _writer(config[name], files) for name in ("output", *asked)}
+        for given in read_chunks(config.input):
+            lines = clean(given, trained.languages[0])
+            translations = translator(lines, done, advance)
+            for option in asked:
+                write[option](align(trained, lines, translations, option))
+            write["output"](output_lines(trained, lines, translations, dictionary, done, several))
+            done += len(lines)
+    if warning := translator.warning:
+        log.warning("%s", warning)
+    seconds, search = time.monotonic() - started, search_in_words(config.decoding)
+    log.info("%s lines translated in %.1f s by %s", f"{done:,}", seconds, search)
+
+
+def _writer(name: str, files: ExitStack) -> Callable[[Iterable[str]], None]:
+    """Return what writes lines to a file, or at once to standard output, as UTF-8."""
+    if name == STREAM:
+        stream: Any = sys.stdout.buffer
+    else:
+        path = files.enter_context(whole_file(name))
+        stream = files.enter_context(path.open("wb"))
+        if str(name).endswith(".gz"):
+            stream = files.enter_context(gzip.GzipFile(fileobj=stream, mode="wb"))
+
+    def write(lines: Iterable[str]) -> None:
+        stream.write("".join(f"{line}\n" for line in lines).encode())
+        stream.flush()
+
+    return write
 
 
 def output_lines(
@@ -74,13 +115,18 @@ def output_lines(
     lines: Sequence[str],
     translations: Sequence[list[Hypothesis]],
     dictionary: Dictionary | None,
+    before: int,
+    several: bool,
 ) -> Iterator[str]:
-    """Yield the output: a line each, or ``line ||| hypothesis ||| score`` for several each."""
-    several = any(len(hypotheses) > 1 for hypotheses in translations)
+    """Yield the output: a line each, or with ``several``, ``line ||| hypothesis ||| score``.
+
+    ``before`` is the number of lines before the first.
+    """
+    several = several or any(len(hypotheses) > 1 for hypotheses in translations)
     ranked = [hypothesis for hypotheses in translations for hypothesis in hypotheses]
     sources = [line for line, each in zip(lines, translations, strict=True) for _ in each]
     texts = iter(write_out(ranked, sources, trained.tokenizers, dictionary)[0])
-    for number, hypotheses in enumerate(translations):
+    for number, hypotheses in enumerate(translations, before):
         if not several:
             yield next(texts) if hypotheses else ""
             continue
@@ -88,38 +134,157 @@ def output_lines(
             yield f"{number} ||| {next(texts)} ||| {hypothesis.score:.4f}"
 
 
-def read_input(name: str) -> list[str]:
-    """Read the lines of a file, plain or ``.gz``, or of standard input (``-``)."""
-    if name == "-":
-        return decode_lines(Path("standard input"), sys.stdin.buffer.read(), "input")
-    return read_lines(name, "input")
+def read_chunks(name: str) -> Iterator[list[str]]:
+    """Yield the lines of a file, plain or packed, or of standard input (``-``), a chunk at a time.
 
-
-def search(
-    runs: Sequence[TrainedModel], lines: Sequence[str], config: DictConfig
-) -> list[list[Hypothesis]]:
-    """Return the hypotheses of each line, best first; none for an empty line.
-
-    Several runs translate as an ensemble. Raises ``UserError`` for lines that a model cannot read.
+    A chunk of standard input ends where no further line waits, so that a program which sends a line
+    gets its translation.
     """
-    model = runs[0].model if len(runs) == 1 else Ensemble([run.model for run in runs]).eval()
-    chosen = build_search(config, model)
-    find_hypotheses: FindHypotheses = chosen
-    tokenizer = runs[0].tokenizers.source
-    full = [number for number, line in enumerate(lines) if line.strip()]
-    encoded = tokenizer.encode([lines[number] for number in full])
-    given = {"input": sources_alone(encoded)}
+    if name != STREAM:
+        yield from read_blocks(Path(name), "input", CHUNK)
+        return
+    first, place = 1, Path("standard input")
+    for content in _chunks_of(sys.stdin.buffer):
+        # One empty line is no empty file.
+        lines = [""] if content == b"\n" else decode_lines(place, content, "input", first)
+        first += len(lines)
+        yield lines
+    if first == 1:
+        decode_lines(place, b"", "input")
+
+
+def _chunks_of(stream: Any) -> Iterator[bytes]:
+    """Yield whole lines, as many as wait in a stream but about ``CHUNK`` at most."""
+    held = b""
+    while block := stream.read1(READ):
+        held += block
+        end = held.rfind(b"\n") + 1
+        if end and (held.count(b"\n") >= CHUNK or not _waits(stream)):
+            yield held[:end]
+            held = held[end:]
+    if held:
+        yield held
+
+
+def _waits(stream: Any) -> bool:
+    """Return whether more can be read at once; a stream without a file has everything."""
+    try:
+        return bool(select([stream], [], [], 0)[0])
+    except (OSError, ValueError):
+        return True
+
+
+class LineLimit(NamedTuple):
+    """The most tokens of a line, EOS included, and the setting to change."""
+
+    most: int
+    setting: str
+    remedy: str  # what the user can do about a longer line
+
+
+class LineTranslator:
+    """Translates lines with a run, or with several as an ensemble."""
+
+    def __init__(self, runs: Sequence[TrainedModel], config: DictConfig) -> None:
+        """Raise ``UserError`` for a search that cannot be used."""
+        models = [run.model for run in runs]
+        self._runs, self._config = runs, config
+        self._model = models[0] if len(runs) == 1 else Ensemble(models).eval()
+        self._search = build_search(config, self._model)
+        self._source = runs[0].tokenizers.source
+        self._limits = list(_limits(runs, config))
+        self._positions, self._engine = 0, cast(FindHypotheses, self._search)
+        self._lines = self._unknown = 0
+        self._example = ""
+
+    def check_file(self) -> int:
+        """Count the lines of the input file, and raise ``UserError`` for one that is too long."""
+        done = 0
+        for lines in read_chunks(self._config.input):
+            self._check(lines, done)
+            done += len(lines)
+        return done
+
+    def __call__(
+        self, lines: Sequence[str], before: int, advance: Advance
+    ) -> list[list[Hypothesis]]:
+        """Return the hypotheses of each line, best first; none for an empty line.
+
+        ``before`` is the number of lines before the first. Raises ``UserError`` for a line that a
+        model cannot read.
+        """
+        self._check(lines, before)
+        full = [number for number, line in enumerate(lines) if line.strip()]
+        encoded = self._source.encode([lines[number] for number in full])
+        for run in self._runs:
+            check_tags(run.config, self._source, {"input": sources_alone(encoded)})
+        self._note_unknown([lines[number] for number in full], encoded)
+        find_hypotheses = self._engine_for(max(map(len, encoded), default=0) + 1)
+        translations: list[list[Hypothesis]] = [[] for _ in lines]
+        advance(len(lines) - len(full))
+        for batch in batches_of(encoded, self._config.batching.decode_max_tokens):
+            hypotheses = find_hypotheses(self._model, *batch.source)
+            for row, ranked in zip(batch.ids.tolist(), hypotheses, strict=True):
+                translations[full[row]] = ranked
+            advance(len(batch.ids))
+        return translations
+
+    @property
+    def warning(self) -> str | None:
+        """What is odd about all lines so far."""
+        if not self._lines or self._unknown < self._lines:
+            return None
+        return all_unknown(f"of the {self._lines:,} lines", self._example)
+
+    def _check(self, lines: Sequence[str], before: int) -> None:
+        """Raise ``UserError`` for the first line that is longer than a limit."""
+        shortest = min(limit.most for limit in self._limits)
+        for number, line in enumerate(lines, before + 1):
+            # A token has a byte, or marks the start of a word.
+            if 2 * len(line.encode()) < shortest:
+                continue
+            tokens = len(self._source.encode([line])[0]) + 1
+            for limit in self._limits:
+                if tokens > limit.most:
+                    raise UserError(
+                        f"input={self._config.input}, line {number}: has {tokens:,} tokens, more "
+                        f"than {limit.setting}={limit.most}: {limit.remedy.format(tokens=tokens)}"
+                    )
+
+    def _note_unknown(self, lines: Sequence[str], encoded: Sequence[Sequence[int]]) -> None:
+        self._lines += len(lines)
+        unknown = [number for number, tokens in enumerate(encoded) if UNK in tokens]
+        self._unknown += len(unknown)
+        if unknown and not self._example:
+            line = lines[unknown[0]]
+            pieces = zip(encoded[unknown[0]], self._source.pieces_of_line(line), strict=True)
+            self._example = next(piece for token, piece in pieces if token == UNK)
+
+    def _engine_for(self, longest: int) -> FindHypotheses:
+        """Return what searches in sources of up to ``longest`` tokens."""
+        if self._config.engine == "ctranslate2" and longest > self._positions:
+            self._positions = longest
+            self._engine = Ctranslate2Engine(self._model, self._search, longest)
+        return self._engine
+
+
+def _limits(runs: Sequence[TrainedModel], config: DictConfig) -> Iterator[LineLimit]:
+    """Yield the limits on lines: of the command, of a batch, of the models' positions."""
+    if config.max_line_tokens is not None:
+        yield LineLimit(
+            config.max_line_tokens,
+            "max_line_tokens",
+            "split the line, or give max_line_tokens={tokens}; time and memory grow with the "
+            "square of the length",
+        )
+    setting = "batching.decode_max_tokens"
+    yield LineLimit(
+        config.batching.decode_max_tokens, setting, f"split the line, or give {setting}={{tokens}}"
+    )
     for run in runs:
-        check_text(run.config, run.model, tokenizer, given)
-    if config.engine == "ctranslate2":
-        longest = max(map(len, encoded), default=0) + 1
-        find_hypotheses = Ctranslate2Engine(model, chosen, longest)
-    translations: list[list[Hypothesis]] = [[] for _ in lines]
-    for batch in batches_of(encoded, config.batching.decode_max_tokens):
-        hypotheses = find_hypotheses(model, *batch.source)
-        for row, ranked in zip(batch.ids.tolist(), hypotheses, strict=True):
-            translations[full[row]] = ranked
-    return translations
+        if (limit := run.model.limit()) is not None:
+            remedy = f"split the line, or train with {limit.setting}={{tokens}} or more"
+            yield LineLimit(limit.src_tokens, limit.setting, remedy)
 
 
 def align(
@@ -131,7 +296,7 @@ def align(
     """Yield the word alignment of each best hypothesis in the format of ``option``."""
     for line, hypotheses in zip(lines, translations, strict=True):
         if not hypotheses:
-            yield "\n"
+            yield ""
             continue
         weights = words_attention(hypotheses[0], line, trained.tokenizers)
         if weights is None:
@@ -139,4 +304,4 @@ def align(
                 f"{option}=: {trained.config.variant} has no attention to align by; "
                 f"leave {option} out or translate with another run"
             )
-        yield f"{ALIGNED[option](weights)}\n"
+        yield ALIGNED[option](weights)

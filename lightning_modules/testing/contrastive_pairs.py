@@ -1,12 +1,13 @@
 """Losses of right and wrong translations under a model, for contrastive pairs."""
 
-from collections.abc import Iterable, Sequence
+import logging
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
 import torch
 
-from datamodules.batching import EncodedPairs, LengthBatchSampler, Sequences
+from datamodules.batching import DecodingBatchSampler, EncodedPairs, Sequences
 from datamodules.cleaning import Cleaning
 from datamodules.contrast_pairs import ContrastPair, read_contrast, write_contrast
 from datamodules.corpus import Corpus
@@ -19,6 +20,8 @@ from lightning_modules.runs.schema import Accuracies, Accuracy
 from lightning_modules.testing.forced_decoding import ForcedDecoding, ForcedSentence
 from lightning_modules.training.checkpoints import TrainedModel
 from lightning_modules.training.factories import check_text
+
+log = logging.getLogger(__name__)
 
 EDITION = 2
 """Part of the name of kept pairs: raise it when a corpus writes other pairs of equal sentences."""
@@ -39,6 +42,7 @@ def corpus_pairs(
     kept = Path(cache_dir) / f"{name}.json"
     with locked(kept.with_name(f".{name}.lock")):
         if not kept.is_file():
+            log.info("%s: writing contrastive pairs, which are kept in the cache", corpus.name)
             written = corpus.contrastive_pairs()
             if not written:
                 raise UserError(
@@ -78,19 +82,23 @@ def choices_of(pairs: Sequence[ContrastPair], forced: Iterable[ForcedSentence]) 
 
 
 def choose(
-    trained: TrainedModel, pairs: Sequence[ContrastPair], decode_max_tokens: int
+    trained: TrainedModel,
+    pairs: Sequence[ContrastPair],
+    decode_max_tokens: int,
+    advance: Callable[[int], None] = lambda sentences: None,
 ) -> PairChoices:
-    """Return the choices of a trained model.
+    """Return the choices of a trained model; ``advance`` counts the translations that are scored.
 
-    Raises ``UserError`` for text that the model cannot read, or of ``LengthBatchSampler``.
+    Raises ``UserError`` for text that the model cannot read, or of ``DecodingBatchSampler``.
     """
     encoded = both_translations(pairs, trained.cleaning, trained.languages, trained.tokenizers)
     check_text(trained.config, trained.model, trained.tokenizers.source, {"given": encoded})
-    forcing, option = ForcedDecoding(trained.model, weights=False), "batching.decode_max_tokens"
+    forcing = ForcedDecoding(trained.model, weights=False)
     forced: list[ForcedSentence] = []
     with torch.no_grad():
-        for rows in LengthBatchSampler(encoded, decode_max_tokens, option=option):
+        for rows in DecodingBatchSampler(encoded, decode_max_tokens):
             forced += forcing.predict_step(encoded[rows])
+            advance(len(rows))
     return choices_of(pairs, forced)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import cross_entropy, pad
 
-from datamodules.batching import Batch, EncodedPairs, LengthBatchSampler, Sequences
+from datamodules.batching import Batch, DecodingBatchSampler, EncodedPairs, Sequences
 from datamodules.corpus import ParallelText
 from datamodules.tokenization import Tokenizers
 from lightning_modules.decoding import Hypothesis
@@ -101,10 +101,9 @@ def forced_head_weights(
 ) -> Iterator[tuple[int, Tensor]]:
     """Yield for each pair its id and all weights ``(layers, heads, tgt, src)``, with padding.
 
-    Yields nothing for a model without attention. Raises ``UserError`` of ``LengthBatchSampler``.
+    Yields nothing for a model without attention. Raises ``UserError`` of ``DecodingBatchSampler``.
     """
-    option = "batching.decode_max_tokens"
-    for rows in LengthBatchSampler(pairs, decode_max_tokens, option=option):
+    for rows in DecodingBatchSampler(pairs, decode_max_tokens):
         batch = pairs[rows]
         with torch.no_grad():
             memory = model.encode(*batch.source)

@@ -10,9 +10,11 @@ import numpy as np
 import pytorch_lightning as pl
 from omegaconf import DictConfig, OmegaConf
 
+from datamodules.batching import EncodedPairs
 from datamodules.corpus import ParallelText, check_sets
 from datamodules.errors import UserError
 from datamodules.phrase_table import read_links
+from datamodules.sequences import sums
 from datamodules.tokenization import UNK, Tokenizers
 from datamodules.translation_data import TranslationData
 from lightning_modules.decoding import Hypothesis
@@ -33,7 +35,7 @@ from lightning_modules.testing import contrastive_pairs, forced_decoding
 from lightning_modules.testing.forced_decoding import ForcedDecoding, ForcedSentence
 from lightning_modules.testing.output_suspicions import suspicions_of_output
 from lightning_modules.testing.scoring import Scoring, baselines_of_run
-from lightning_modules.testing.unknown_words import read_replacement, write_out
+from lightning_modules.testing.unknown_words import all_unknown, read_replacement, write_out
 from lightning_modules.training.callbacks import enter_phase
 from lightning_modules.training.module import Translator
 from lightning_modules.variants import EncoderDecoder, count_parameters
@@ -65,12 +67,29 @@ def check_test_set(data: TranslationData, scoring: Scoring) -> None:
     test.rules.target.check(text.target, "target", f"{place}, {data.corpus.target}")
     some = test.part(np.arange(0, len(text), -(-len(text) // TRIED)))
     translation_statistics(find_metrics(scoring.metrics), some, some.references)
-    longest = int(data.encoded_corpus.encoded["test"].longest.max())
-    if longest > LONG:
-        log.warning(
-            "%s: the longest sentence has %s tokens, so that its translation takes long; "
-            "data.test_max_words leaves such sentences out", place, f"{longest:,}",
-        )  # fmt: skip
+    encoded = data.encoded_corpus.encoded["test"]
+    if warning := _unknown_in_all(text.source, encoded, data.tokenizers):
+        log.warning("%s: %s", place, warning)
+    number = int(encoded.longest.argmax())
+    if (longest := int(encoded.longest[number])) > LONG:
+        line = (
+            "%s: the longest sentence, number %s, has %s tokens, so that its translation takes "
+            "long; data.test_max_words leaves such sentences out"
+        )
+        log.warning(line, place, f"{number + 1:,}", f"{longest:,}")
+
+
+def _unknown_in_all(
+    sources: Sequence[str], pairs: EncodedPairs, tokenizers: Tokenizers
+) -> str | None:
+    """Return a warning if each source has a word that the vocabulary lacks."""
+    tokens = pairs.src.flat()
+    if not sums(tokens == UNK, pairs.src.lengths).all():
+        return None
+    first = tokens[: pairs.src.lengths[0]].tolist()
+    pieces = zip(first, tokenizers.source.pieces_of_line(sources[0]), strict=True)
+    example = next(piece for token, piece in pieces if token == UNK)
+    return all_unknown(f"of the {len(pairs):,} test sources", example)
 
 
 class _Found(NamedTuple):

@@ -7,7 +7,7 @@ from tabulate import tabulate
 
 from lightning_modules.metrics.chosen_metrics import METRICS, find_metrics, in_order
 from lightning_modules.runs.files import RunScores
-from lightning_modules.runs.job import label_of
+from lightning_modules.runs.job import label_of, search_in_words
 from lightning_modules.runs.schema import Result, Training
 from lightning_modules.testing.scoring import Scoring
 from lightning_modules.training.budgets import find_kind, kind_of
@@ -72,7 +72,8 @@ def _costs(result: Result) -> Iterator[str]:
         f"{result.parameters:,} parameters; {training.target_tokens or 0:,} target tokens in "
         f"{training.updates or 0:,} updates, {training.flops or 0:.3g} FLOPs, {other}"
         f"{training.seconds or 0:.0f} s, {training.target_tokens_per_second or 0:,.0f} a second; "
-        f"test set translated in {result.decoding['seconds']:.1f} s"
+        f"test set translated in {result.decoding['seconds']:.1f} s by "
+        f"{search_in_words(result.decoding)}"
     )
     left_out = [
         f"{count:,} {split} pairs {reason}"

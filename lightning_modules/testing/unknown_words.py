@@ -45,6 +45,15 @@ def read_replacement(decoding: DictConfig) -> Dictionary | None:
     return {} if file is None else _read_dictionary(str(file))
 
 
+def all_unknown(which: str, example: str) -> str:
+    """Return the warning that each source, ``of the 7 lines``, has a word that nobody has seen."""
+    return (
+        f"each {which} has a word that the source vocabulary lacks, such as “{example}”: write the "
+        "text as the training text (language, case, spaces), or train with tokenizer=bytes, which "
+        "knows all words"
+    )
+
+
 def write_out(
     hypotheses: Sequence[Hypothesis],
     sources: Sequence[str],

@@ -9,6 +9,7 @@ import hashlib
 import logging
 import math
 import os
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -255,7 +256,7 @@ class History(UpdateCallback):
         return gather(trainer, losses_of(pl_module).total)
 
 
-EVERY_SECONDS = 1.0
+EVERY_SECONDS, EVERY_LINE = 1.0, 30.0
 
 
 class ProgressLines(pl.Callback):
@@ -301,7 +302,7 @@ class ProgressFile(pl.Callback):
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._written = 0.0
+        self._written, self._logged, self._sentences = 0.0, time.perf_counter(), 0
         self._state = JobState(doing="")
 
     def enter(self, phase: str) -> None:
@@ -330,11 +331,19 @@ class ProgressFile(pl.Callback):
     def on_predict_batch_end(
         self, trainer: pl.Trainer, pl_module: Any, outputs: Any, batch: Any, batch_idx: int, *_: Any
     ) -> None:
-        """Write how many batches of the phase are done."""
+        """Write how many sentences of the phase are done; without a terminal, log it now and then.
+
+        The ranks translate at the same speed, so that the first stands for all.
+        """
+        self._sentences = (self._sentences if batch_idx else 0) + len(outputs) * trainer.world_size
         if self._is_due:
             phase = self._state.doing.partition(",")[0]
-            share = (batch_idx + 1) / trainer.num_predict_batches[0]
-            self._write(doing=f"{phase}, {share:.0%}")
+            count = len(trainer.predict_dataloaders.dataset)
+            done = min(self._sentences, count)
+            self._write(doing=f"{phase}, {done:,} of {count:,} sentences")
+            if not sys.stdout.isatty() and self._written - self._logged >= EVERY_LINE:
+                self._logged = self._written
+                log.info("%s", self._state.doing)
 
     @property
     def _is_due(self) -> bool:

@@ -272,8 +272,10 @@ def check_lengths(model: EncoderDecoder, text: Text) -> None:
             for name, pairs in text.items()
         )
         if most is not None and longest > most:
+            number = int(text[name].ids[np.argmax(getattr(text[name], part).lengths)]) + 1
             raise UserError(
-                f"{limit.setting}={most}: the longest {name} {side} has {longest} tokens; train "
+                f"{limit.setting}={most}: the longest {name} {side} has {longest} tokens "
+                f"(number {number}); train "
                 f"with {limit.setting}={longest} or more, or shorten the text"
             )
 

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from datamodules.batching import (
+    DecodingBatchSampler,
     EncodedPairs,
     LengthBatchSampler,
     MixedBatchSampler,
@@ -130,6 +131,22 @@ def test_a_sentence_longer_than_the_budget():
     with pytest.raises(UserError, match=r"batching\.max_tokens=10 .* 2 of 4 .* 15 tokens"):
         LengthBatchSampler(data, 10)
     assert len(LengthBatchSampler(data, 15)) == 4
+
+
+def test_batches_of_decoding_are_bounded_by_the_square_of_lengths():
+    lengths = [*range(1, 60), *range(400, 3_000, 100), 5_999]
+    data = of_lengths(np.array(lengths), np.ones(len(lengths), np.int64))
+    sampler = DecodingBatchSampler(data, 6_000)
+    batches = list(sampler)
+    assert sorted(row for rows in batches for row in rows) == list(range(len(lengths)))
+    for rows in batches:
+        longest = int(data.longest[rows].max())
+        assert len(rows) == 1 or len(rows) * longest**2 <= 6_000 * 500
+    short = data.select(np.arange(59))
+    plain, bounded = LengthBatchSampler(short, 600), DecodingBatchSampler(short, 600)
+    assert [*map(list, bounded)] == [*map(list, plain)]
+    with pytest.raises(UserError, match=r"up to 6000 tokens \(number 86\); set batching\.decode"):
+        DecodingBatchSampler(data, 5_000)
 
 
 def test_batches_of_free_text():

@@ -152,6 +152,8 @@ def test_parts_and_a_warm_store_have_the_same_statistics(make):
         TokenizerSettings("bpe", 70, 1, shared=False),
         cold.folder / "whole",
     )
+    assert whole.statistics is not None
+    assert cold.statistics is not None
     assert whole.statistics.splits == cold.statistics.splits
     assert whole.statistics.bins == cold.statistics.bins
 

@@ -69,7 +69,8 @@ def test_sentences_that_a_run_cannot_read_are_not_translated(space):
     done = run("task=translate", f"checkpoint={folder}", stdin="Hi.\n" + "cat " * 99 + ".\n")
     assert (done.returncode, done.stdout) == (2, "")
     [line] = done.stderr.splitlines()
-    assert "max_length=70: the longest input source has 101 tokens; train with" in line
+    assert "input=-, line 2: has 101 tokens, more than model.attention.max_length=70" in line
+    assert "train with model.attention.max_length=101 or more" in line
 
 
 BPE = ["tokenizer=bpe", "tokenizer.vocabulary_size=300", "tokenizer.dropout=0.1"]
