@@ -15,6 +15,7 @@ from lightning_modules.runs.settings import help_text
 from sweeps.launch.errors import run_main
 from sweeps.launch.resolvers import register
 from sweeps.launch.run_record import record_overrides
+from sweeps.launch.space_overrides import with_space
 
 
 def program() -> None:
@@ -24,6 +25,7 @@ def program() -> None:
         print(help_text())
         return
     register()
+    sys.argv[1:] = with_space(given)
     for override in record_overrides(given):  # beside another override, as argparse wants it
         sys.argv.insert(next(n for n, each in enumerate(sys.argv) if "=" in each), override)
     # conf/claims.yaml chooses task=claims.

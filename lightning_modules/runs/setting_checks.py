@@ -54,7 +54,9 @@ def _remedy(key: str) -> str:
     choices = [f"{file.group}={file.name}" for file in files]
     if choices:
         return f"choose {' or '.join(choices)}"
-    if key in settings():
+    if key.startswith("sweep.space."):
+        return f"the space has no such parameter; add it: +{key}={{type: float, low: …, high: …}}"
+    if is_known(key):
         return f"the chosen class may take it: give +{key}=..."
     if (near := _nearest(key)) is not None:
         return f"did you mean {near}?"

@@ -85,7 +85,8 @@ def as_user_error(error: Exception) -> UserError | None:
         if unknown := NOT_THERE.match(message):
             from lightning_modules.runs.setting_checks import unknown_key  # --help needs none
 
-            return UserError(unknown_key(unknown["key"]))
+            key = getattr(error.__cause__, "full_key", None)  # also inside a given mapping
+            return UserError(unknown_key(key or unknown["key"]))
         return UserError(" ".join(message.split()))
     if type(error).__name__ == "MisconfigurationException":  # Lightning's, which takes seconds
         return UserError(" ".join(str(error).split()))

@@ -20,6 +20,7 @@ from lightning_modules.figures.lines import finish_chart, looks_scales
 from lightning_modules.figures.system_looks import COLOURS, legend_of
 from sweeps.comparison.tables import Column, Table
 from sweeps.report.findings import StudyFigure
+from sweeps.studies.plan import order_of
 from sweeps.studies.settings import hydra_value
 
 TITLES = {
@@ -59,7 +60,7 @@ def study_figures(study: Study, objectives: Sequence[str]) -> list[StudyFigure]:
         for place, (name, direction) in enumerate(directions)
     ]
     none = "" if trials else "no trial finished"
-    said = _outcome(study, trials, goals)
+    said = _outcome(trials, goals)
     return [
         _figure("importances", said, _too_alike(trials), lambda: _importances(study, goals)),
         _figure("trials", said, none, lambda: _trials(study, trials, goals)),
@@ -67,11 +68,11 @@ def study_figures(study: Study, objectives: Sequence[str]) -> list[StudyFigure]:
     ]
 
 
-def _outcome(study: Study, trials: Sequence[FrozenTrial], goals: Sequence[Goal]) -> str:
+def _outcome(trials: Sequence[FrozenTrial], goals: Sequence[Goal]) -> str:
     """Return the number of trials and the best of them in words."""
     said = f"{len(trials)} finished trials."
     if len(goals) == 1 and trials:
-        best = study.best_trial
+        best = min(trials, key=lambda trial: order_of(trial, goals[0].maximize))
         said += f" Best {goals[0].title}: {best.values[0]:.4g}, in trial {best.number}."
     return said
 

@@ -15,7 +15,8 @@ from lightning_modules.runs.paths import PROGRESS
 from lightning_modules.runs.schema import JobState
 from sweeps.comparison.numbers import NOTHING
 from sweeps.launch.live import clock
-from sweeps.studies.plan import SLOT, StudyPlan, open_studies, seed_folder, trial_folder
+from sweeps.studies.draws import SLOT
+from sweeps.studies.plan import StudyPlan, open_studies, order_of, seed_folder, trial_folder
 from sweeps.studies.settings import shown_value
 
 ENDED = 10  # number of ended trials in the table of a study
@@ -52,7 +53,7 @@ def study_table(plan: StudyPlan, trials: Sequence[FrozenTrial]) -> RenderableTyp
     upwards = sweep.directions[0] == "maximize"
     trials = [trial for trial in trials if SLOT in trial.user_attrs]
     done = [trial for trial in trials if trial.state == TrialState.COMPLETE]
-    done.sort(key=lambda trial: trial.values[0], reverse=upwards)
+    done.sort(key=lambda trial: order_of(trial, upwards))
     running = [trial for trial in trials if trial.state == TrialState.RUNNING]
     others = [trial for trial in trials if trial.state in (TrialState.PRUNED, TrialState.FAIL)]
     ended = [*done, *others]

@@ -25,6 +25,7 @@ from sweeps.comparison.tables import Cell, Column, Table
 from sweeps.launch.compose import composed, training_config
 from sweeps.report.findings import StudySection
 from sweeps.report.html import render_page
+from sweeps.studies.draws import SLOT
 from sweeps.studies.figures import (
     DECIMALS,
     TITLES,
@@ -33,7 +34,7 @@ from sweeps.studies.figures import (
     search_performance,
     study_figures,
 )
-from sweeps.studies.plan import COST, IDENTITY, REASON, SLOT, StudyPlan, open_studies
+from sweeps.studies.plan import COST, IDENTITY, REASON, StudyPlan, is_lost, open_studies, order_of
 from sweeps.studies.settings import (
     Choices,
     Floats,
@@ -161,9 +162,31 @@ class StudyOutcome:
         return [trial.values[0] for trial in self.finished]
 
     @property
+    def doubt(self) -> str:
+        """What speaks against the best trial, in a sentence; empty for nothing."""
+        objectives = self.sweep.objectives
+        if "bleu" in objectives and self.finished:
+            place = objectives.index("bleu")
+            if not any(trial.values[place] for trial in self.finished):
+                return (
+                    "validation BLEU is 0 in every trial, so that the validation loss alone told "
+                    "them apart; train longer (budget.KIND=N) or give sweep.objectives=[loss], "
+                    "either with another sweep.name"
+                )
+        tied = self.values.count((max if self.upwards else min)(self.values, default=0.0))
+        if tied > 1 and len(objectives) == 1:
+            return f"{tied} trials have the best {objectives[0]}; the one of lowest loss is taken"
+        return ""
+
+    @property
     def cost(self) -> StudyCost:
-        """What the study has cost, in the unit of its trials' budget."""
-        return StudyCost(self.sweep.name, len(self.trials), round(self.spent(self.kind)))
+        """What the study has cost, in the unit of its trials' budget.
+
+        A trial counts once, however often it was interrupted, and not if it was given up.
+        """
+        ended = [each for each in self.trials if each.state.is_finished() and not is_lost(each)]
+        slots = {trial.user_attrs[SLOT] for trial in ended}
+        return StudyCost(self.sweep.name, len(slots), round(self.spent(self.kind)))
 
     @property
     def origin(self) -> dict[str, str | int]:
@@ -235,9 +258,12 @@ def find_outcomes(plans: Sequence[StudyPlan], out: Path, kind: str) -> list[Stud
 
 def _outcome(plan: StudyPlan, study: optuna.Study, kind: str) -> StudyOutcome:
     sweep = plan.sweep
-    trials: list[FrozenTrial] = []
-    if study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,)):
-        trials = study.best_trials if len(sweep.objectives) > 1 else [study.best_trial]
+    trials = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+    if len(sweep.objectives) > 1:
+        trials = study.best_trials
+    else:
+        upwards = sweep.directions[0] == "maximize"
+        trials = sorted(trials, key=lambda trial: order_of(trial, upwards))[:1]
     best = [write_best(trial, sweep, plan.overrides, plan.folder) for trial in trials]
     return StudyOutcome(sweep, study, plan.folder, best, kind)
 
@@ -358,10 +384,7 @@ def method(outcome: StudyOutcome) -> list[tuple[str, list[str]]]:
     return [
         ("Space", [f"{name}: {_range(parameter)}" for name, parameter in sweep.space.items()]),
         ("Objectives", [f"{direction} {objective}" for direction, objective in goals]),
-        (
-            "Sampler",
-            [f"{sweep.sampler_label}, seed {sweep.sampler_seed} and on, one for each worker"],
-        ),
+        ("Sampler", [f"{sweep.sampler_label}, seed {sweep.sampler_seed} with the trial's number"]),
         ("Pruner", [f"{sweep.pruner_label}, after {sweep.warmup_trials} trials"]),
         ("Tried first", [str(settings) for settings in sweep.known] or ["nothing"]),
         ("Seeds", [", ".join(map(str, sweep.seeds)) + "; a trial is scored by their mean"]),

@@ -1,5 +1,6 @@
 """The studies that a command asks for, and the queue of trials of each in its storage."""
 
+import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,13 +23,14 @@ from lightning_modules.runs.provenance import code_versions
 from lightning_modules.runs.redaction import redacted
 from sweeps.launch.compose import composed, use_hydra_config
 from sweeps.launch.errors import as_user_error
-from sweeps.studies.settings import Choices, Sweep, as_overrides, grid
+from sweeps.studies.draws import SLOT, SlotSampler, check_draws, settings_to_try
+from sweeps.studies.settings import Choices, Sweep, as_overrides
 from sweeps.studies.storage import open_storage, silence_optuna
 
-SLOT, REASON = "slot", "reason"
-"""Attributes of trials: place in the queue, the same for all attempts; reason for no value."""
-COST, BY_SEED = "cost", "by_seed"
-"""Attributes of trials: cost by kind of budget, and validation BLEU of each seed."""
+GIVEN, REASON = "given", "reason"
+"""Attributes of trials: settings that no sampler chose; reason for no value."""
+COST, BY_SEED, LOSS = "cost", "by_seed", "loss"
+"""Attributes of trials: cost by kind of budget; validation BLEU of each seed; mean loss."""
 IDENTITY = "identity"  # attribute of a study: what all of its trials share
 LABELS = ("job_type", "group", "name")
 """Keys of a logger whose values tell the runs of a study from others."""
@@ -78,6 +80,11 @@ def study_plans(config: DictConfig, overrides: Sequence[str], out: Path) -> list
             sweep = validated(Sweep, settings.sweep, "sweep")
         if len(sweep.objectives) > 1:
             raise UserError("sweep.objectives: comparison=tuned chooses by one; give one")
+        if sweep.sampler == "grid":
+            raise UserError(
+                "sweep.sampler=grid: has as many trials as the space has points, and "
+                "comparison=tuned gives every system equally many; give another sampler"
+            )
         if seen := set(sweep.seeds) & set(tuned.seeds):
             raise UserError(
                 f"tuned.seeds: {min(seen)} is a seed of the trials too; give fresh ones"
@@ -92,8 +99,14 @@ def tuned_settings(config: DictConfig) -> Tuning | None:
     return validated(Tuning, config.tuned, "tuned") if "tuned" in config else None
 
 
-def check_space(study: StudyPlan) -> None:
-    """Raise ``UserError`` for a parameter that is not an override of Hydra."""
+def check_plan(study: StudyPlan) -> None:
+    """Raise ``UserError`` for a sampler, a pruner or a space that cannot be used.
+
+    Each parameter of the space must be an override of Hydra.
+    """
+    check_draws(study.sweep)
+    study.sweep.make_pruner()
+    settings_to_try(study.sweep)
     for name, parameter in study.sweep.space.items():
         when = parameter.when.items()
         wanted = {key: each if isinstance(each, list) else [each] for key, each in when}
@@ -109,21 +122,21 @@ def _composed(overrides: list[str], option: str) -> DictConfig:
         raise UserError(f"{option}: {as_user_error(error)}") from None
 
 
-def open_study(sweep: Sweep, storage: BaseStorage, worker: int = 0) -> optuna.Study:
-    """Open a study that ``create_study`` has made, for the worker of this number."""
+def open_study(sweep: Sweep, storage: BaseStorage) -> optuna.Study:
+    """Open a study that ``create_study`` has made."""
     return optuna.load_study(
         study_name=sweep.name,
         storage=storage,
-        sampler=sweep.make_sampler(worker),
+        sampler=SlotSampler(sweep),
         pruner=sweep.make_pruner(),
     )
 
 
-def open_studies(plans: Sequence[StudyPlan], out: Path, worker: int = 0) -> list[optuna.Study]:
+def open_studies(plans: Sequence[StudyPlan], out: Path) -> list[optuna.Study]:
     """Open the studies of a command. Raises ``UserError`` as ``open_storage`` does."""
     silence_optuna()
     storage = open_storage(plans[0].sweep, out)
-    return [open_study(plan.sweep, storage, worker) for plan in plans]
+    return [open_study(plan.sweep, storage) for plan in plans]
 
 
 def create_study(
@@ -137,7 +150,7 @@ def create_study(
     study = optuna.create_study(
         study_name=sweep.name,
         storage=storage,
-        sampler=sweep.make_sampler(),
+        sampler=SlotSampler(sweep),
         pruner=sweep.make_pruner(),
         directions=sweep.directions,
         load_if_exists=True,
@@ -154,31 +167,54 @@ def create_study(
             f"sweep.name={sweep.name}: there is a study of this name with another {other}; give "
             "its settings to continue it, or another sweep.name to begin one"
         )
-    first = [*sweep.known, *(grid(sweep.space) if sweep.sampler == "grid" else [])]
-    wanted = len(first) if sweep.sampler == "grid" else sweep.trials
-    _enqueue_missing(study, first, wanted, sweep.retries)
+    _enqueue_missing(study, sweep)
     return study
 
 
-def _enqueue_missing(
-    study: optuna.Study, first: Sequence[dict[str, Any]], wanted: int, retries: int
-) -> None:
-    """Enqueue a trial for each of the ``wanted`` slots that needs a trial.
+def _enqueue_missing(study: optuna.Study, sweep: Sweep) -> None:
+    """Enqueue a trial for each slot that needs one: a new slot, and one whose trials were lost.
 
-    A slot needs a trial if it has none, or if all its trials were lost and there are at most
-    ``retries`` such trials. The new trial gets the parameters of the last lost trial, or else the
-    settings of its slot in ``first``.
+    A lost trial keeps its parameters. New slots get the settings to try that no trial has.
+    Raises ``UserError`` for more such settings than new slots.
     """
-    trials: dict[int, list[FrozenTrial]] = defaultdict(list)
-    for trial in study.get_trials(deepcopy=False):
-        trials[trial.user_attrs.get(SLOT, -1)].append(trial)
-    for slot in range(wanted):
-        failed = [trial for trial in trials[slot] if trial.state == TrialState.FAIL]
-        lost = [trial for trial in failed if REASON not in trial.user_attrs]
-        if len(lost) == len(trials[slot]) <= retries:
-            chosen = lost[-1].params if lost else {}
-            known = first[slot] if slot < len(first) else {}
-            study.enqueue_trial(chosen or known, user_attrs={SLOT: slot})
+    trials = study.get_trials(deepcopy=False)
+    slots: dict[int, list[FrozenTrial]] = defaultdict(list)
+    for trial in trials:
+        if SLOT in trial.user_attrs:
+            slots[trial.user_attrs[SLOT]].append(trial)
+    tried = [trial.user_attrs.get(GIVEN, {}) for trial in trials]
+    to_try = [settings for settings in settings_to_try(sweep) if settings not in tried]
+    wanted = len(slots) + len(to_try) if sweep.sampler == "grid" else sweep.trials
+    if to_try and len(slots) + len(to_try) > wanted:
+        raise UserError(
+            f"sweep.known: {len(to_try)} of these settings have no trial yet; give "
+            f"sweep.trials={len(slots) + len(to_try)} or more"
+        )
+    for slot, attempts in slots.items():
+        if all(map(is_lost, attempts)):
+            last = attempts[-1]
+            _enqueue(study, slot, last.user_attrs.get(GIVEN, {}) | last.params)
+    for slot in range(len(slots), wanted):
+        _enqueue(study, slot, to_try.pop(0) if to_try else {})
+
+
+def is_lost(trial: FrozenTrial) -> bool:
+    """Return whether a trial was interrupted, as by the death of its worker."""
+    return trial.state == TrialState.FAIL and REASON not in trial.user_attrs
+
+
+def _enqueue(study: optuna.Study, slot: int, settings: dict[str, Any]) -> None:
+    given = {GIVEN: settings} if settings else {}
+    study.enqueue_trial(settings, user_attrs={SLOT: slot, **given})
+
+
+def order_of(trial: FrozenTrial, upwards: bool) -> tuple[float, float, int]:
+    """Return a sort key that is lowest for the best trial by the first objective.
+
+    The lower validation loss decides between equal values, such as a BLEU of 0, then the age.
+    """
+    value, loss = trial.values[0], trial.user_attrs.get(LOSS, math.inf)
+    return -value if upwards else value, loss, trial.number
 
 
 def reason(error: Exception) -> str:

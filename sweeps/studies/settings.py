@@ -1,17 +1,25 @@
 """Settings of a study: its search space, its sampler and its pruner, Optuna's or a user's."""
 
-import itertools
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from inspect import signature
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 import hydra.utils
+import numpy as np
 from optuna import pruners, samplers
 from optuna.distributions import FloatDistribution, IntDistribution
 from optuna.trial import BaseTrial
-from pydantic import BaseModel, Field, PositiveFloat, PositiveInt, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    Field,
+    PositiveFloat,
+    PositiveInt,
+    field_validator,
+    model_validator,
+)
 from typing_extensions import override
 
 from datamodules.plugs import find_plug, make_plug
@@ -24,7 +32,7 @@ SAMPLERS: dict[str, type[samplers.BaseSampler]] = {
     "gp": samplers.GPSampler,
     "qmc": samplers.QMCSampler,
     "random": samplers.RandomSampler,
-    "grid": samplers.RandomSampler,  # never asked: the points of the grid are in the slots already
+    "grid": samplers.RandomSampler,  # never asked: the slots have the points of the grid
 }
 PRUNERS: dict[str, type[pruners.BasePruner]] = {
     "median": pruners.MedianPruner,
@@ -35,6 +43,9 @@ PRUNERS: dict[str, type[pruners.BasePruner]] = {
 PrunesBy = Literal["validations", "seeds", "nothing"]
 Method = TypeVar("Method", samplers.BaseSampler, pruners.BasePruner)
 Options = Mapping[str, Any]
+GivenOptions = Annotated[
+    dict[str, Any], BeforeValidator(lambda given: {} if given is None else given)
+]
 Value = str | int | float | bool | None
 
 
@@ -73,6 +84,11 @@ class NumberRange(Parameter):
         """Raise ``ValueError`` for what Optuna refuses."""
         FloatDistribution(self.low, self.high, self.log, self.step)
 
+    def spaced(self, points: int) -> list[float]:
+        """Return so many numbers, both ends among them, evenly spaced or so in the logarithm."""
+        space = np.geomspace if self.log else np.linspace
+        return [float(value) for value in space(self.low, self.high, points)]
+
 
 class Floats(NumberRange):
     """Numbers."""
@@ -84,10 +100,10 @@ class Floats(NumberRange):
         """Ask a trial for a value."""
         return trial.suggest_float(name, self.low, self.high, log=self.log, step=self.step)
 
-    def values(self) -> list[Value]:
-        """Return all values. Raises ``ValueError`` for a range without steps."""
+    def values(self, points: int) -> list[Value]:
+        """Return the values of a grid: every step, or so many ``points`` of a range without."""
         if self.step is None:
-            raise ValueError("has no step, which a grid needs")
+            return [*self.spaced(points)]
         count = math.floor((self.high - self.low) / self.step + 1e-9) + 1
         return [self.low + place * self.step for place in range(count)]
 
@@ -109,9 +125,12 @@ class Integers(NumberRange):
         """Ask a trial for a value."""
         return trial.suggest_int(name, self.low, self.high, log=self.log, step=self.step or 1)
 
-    def values(self) -> list[Value]:
-        """Return all values."""
-        return list(range(self.low, self.high + 1, self.step or 1))
+    def values(self, points: int) -> list[Value]:
+        """Return the values of a grid: every step, or at most ``points`` of a range without."""
+        steps = range(self.low, self.high + 1, self.step or 1)
+        if self.step is not None or len(steps) <= points:
+            return [*steps]
+        return [*dict.fromkeys(round(value) for value in self.spaced(points))]
 
 
 class Choices(Parameter):
@@ -124,8 +143,8 @@ class Choices(Parameter):
         """Ask a trial for a value."""
         return trial.suggest_categorical(name, self.choices)
 
-    def values(self) -> list[Value]:
-        """Return all values."""
+    def values(self, points: int) -> list[Value]:
+        """Return all choices."""
         return self.choices
 
 
@@ -141,25 +160,6 @@ def suggest(trial: BaseTrial, space: Space) -> dict[str, Value]:
         if parameter.applies(chosen):
             chosen[name] = parameter.suggest(trial, name)
     return chosen
-
-
-def grid(space: Space) -> list[dict[str, Value]]:
-    """Return every combination once. Raises ``ValueError`` for a parameter without a grid."""
-    axes: list[Sequence[tuple[str, Value]]] = []
-    for name, parameter in space.items():
-        try:
-            axes.append([(name, value) for value in parameter.values()])
-        except ValueError as error:
-            raise ValueError(f"{name}: {error}") from None
-    points: list[dict[str, Value]] = []
-    for point in itertools.product(*axes):
-        chosen: dict[str, Value] = {}
-        for name, value in point:
-            if space[name].applies(chosen):
-                chosen[name] = value
-        if chosen not in points:
-            points.append(chosen)
-    return points
 
 
 def as_overrides(chosen: Mapping[str, Any]) -> list[str]:
@@ -185,6 +185,11 @@ def shown_value(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else hydra_value(value)
 
 
+def _keys(options: Options) -> set[str]:
+    inner = [_keys(value) for value in options.values() if isinstance(value, Mapping)]
+    return set(options).union(*inner)
+
+
 Objective = Literal["bleu", "loss", "parameters", "seconds"]
 DIRECTIONS: dict[Objective, Literal["minimize", "maximize"]] = {
     "bleu": "maximize",
@@ -203,10 +208,11 @@ class Sweep(BaseModel, extra="forbid"):
     seeds: list[int] = Field(min_length=1)
     objectives: list[Objective] = Field(min_length=1)
     sampler: str
-    sampler_options: dict[str, Any]
+    sampler_options: GivenOptions
     sampler_seed: int
+    grid_points: int
     pruner: str
-    pruner_options: dict[str, Any]
+    pruner_options: GivenOptions
     warmup_trials: int
     known: list[dict[str, Any]]
     storage: str | None
@@ -214,6 +220,14 @@ class Sweep(BaseModel, extra="forbid"):
     worker: int | None
     retries: int
     heartbeat_seconds: int
+
+    @field_validator("space", mode="before")
+    @classmethod
+    def _without_removed(cls, space: Any) -> Any:
+        """Leave out parameters that an override has removed."""
+        if not isinstance(space, Mapping):
+            return space
+        return {name: parameter for name, parameter in space.items() if parameter is not None}
 
     @field_validator("space")
     @classmethod
@@ -225,6 +239,13 @@ class Sweep(BaseModel, extra="forbid"):
                     raise ValueError(f"{name}: when: {other} is no parameter that stands above it")
             known.add(name)
         return space
+
+    @field_validator("sampler_options")
+    @classmethod
+    def _without_seeds(cls, options: dict[str, Any]) -> dict[str, Any]:
+        if "seed" in _keys(options):  # each trial would draw the same
+            raise ValueError("seed: each trial has a seed of its own; give sweep.sampler_seed")
+        return options
 
     @field_validator("seeds", "objectives")
     @classmethod
@@ -279,23 +300,24 @@ class Sweep(BaseModel, extra="forbid"):
         """Name and options of the pruner."""
         return " ".join([self.pruner, *as_overrides(self.pruner_options)])
 
-    def make_sampler(self, worker: int = 0) -> samplers.BaseSampler:
-        """Return the sampler of a worker; each has random numbers of its own.
+    @property
+    def sampler_kind(self) -> type[samplers.BaseSampler]:
+        """Class of the sampler. Raises ``UserError`` for a class that is no sampler."""
+        return find_plug("sweep.sampler", self.sampler, SAMPLERS, samplers.BaseSampler)
 
-        Raises ``UserError`` for a class or an argument that cannot be used.
-        """
-        kind = find_plug("sweep.sampler", self.sampler, SAMPLERS, samplers.BaseSampler)
-        seed, first = self.sampler_seed, self.warmup_trials
+    def make_sampler(self, seed: int) -> samplers.BaseSampler:
+        """Return a sampler. Raises ``UserError`` for a class or argument that cannot be used."""
+        first = self.warmup_trials
         named: dict[str, Options] = {
             "tpe": {"constant_liar": True},
             "multivariate_tpe": {"multivariate": True, "group": True, "constant_liar": True},
             "cmaes": {"n_startup_trials": max(1, first)},
             "gp": {"n_startup_trials": max(1, first)},
-            "qmc": {"seed": seed, "scramble": True},  # all workers draw from one sequence
+            "qmc": {"scramble": True},
         }
-        usual = {"seed": seed + worker, "n_startup_trials": first}
+        usual = {"seed": seed, "n_startup_trials": first}
         given = {**named.get(self.sampler, {}), **self.sampler_options}
-        return _made("sweep.sampler", self.sampler, kind, usual, given)
+        return _made("sweep.sampler", self.sampler, self.sampler_kind, usual, given)
 
     def make_pruner(self) -> pruners.BasePruner:
         """Return the pruner; its steps are ``TRIAL_STEPS``, or seeds for Wilcoxon's test.

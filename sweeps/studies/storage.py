@@ -9,6 +9,7 @@ from typing import Any
 import optuna
 from optuna.exceptions import ExperimentalWarning, StorageInternalError
 from optuna.storages import BaseStorage, RDBStorage, RetryHeartbeatStaleTrialCallback
+from optuna.trial import TrialState
 from sqlalchemy.exc import SQLAlchemyError
 
 from datamodules.errors import UserError
@@ -51,6 +52,21 @@ def _connection_options(address: str) -> dict[str, Any]:
     if address.startswith("postgresql"):  # a server that hangs counts as silent
         return {"connect_timeout": SILENT_SECONDS, "tcp_user_timeout": 1000 * SILENT_SECONDS}
     return {}
+
+
+def give_first_heartbeats(study: optuna.Study, storage: BaseStorage, known: set[int]) -> None:
+    """Record a heartbeat for each running trial of the study that is not ``known`` yet.
+
+    A worker that dies before the first heartbeat of its trial leaves a trial that Optuna never
+    counts as lost. With this heartbeat it does, after three more intervals.
+    """
+    if not isinstance(storage, RDBStorage):
+        return
+    running = study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
+    study_id = storage.get_study_id_from_name(study.study_name)
+    for number in {trial.number for trial in running} - known:
+        storage.record_heartbeat(storage.get_trial_id_from_study_id_trial_number(study_id, number))
+        known.add(number)
 
 
 def wait_for_storage(sweep: Sweep, folder: Path) -> None:

@@ -2,13 +2,16 @@
 
 import logging
 import math
+import os
+import signal
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import partial
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
 from statistics import mean
 from typing import Any, Literal, TypeVar
@@ -18,7 +21,7 @@ import pytorch_lightning as pl
 import torch
 from omegaconf import DictConfig
 from optuna.exceptions import StorageInternalError, UpdateFinishedTrialError
-from optuna.storages import RetryHeartbeatStaleTrialCallback, fail_stale_trials
+from optuna.storages import BaseStorage, RetryHeartbeatStaleTrialCallback, fail_stale_trials
 from optuna.trial import FrozenTrial, TrialState
 from typing_extensions import override
 
@@ -36,28 +39,33 @@ from lightning_modules.training.budgets import Cost, total
 from lightning_modules.training.callbacks import budget_of
 from lightning_modules.training.losses import DivergedError
 from lightning_modules.training.setup import fit
+from lightning_modules.training.validations import Validation
 from lightning_modules.variants import count_parameters
 from sweeps.launch.compose import hydra_job
 from sweeps.launch.errors import as_user_error
 from sweeps.launch.job import end_with_parent
+from sweeps.studies.draws import SLOT
 from sweeps.studies.plan import (
     BY_SEED,
     COST,
+    LOSS,
     REASON,
-    SLOT,
     StudyPlan,
     open_studies,
+    open_study,
     reason,
     seed_folder,
     trial_folder,
 )
 from sweeps.studies.settings import TRIAL_STEPS, Sweep, as_overrides, shown_value, suggest
-from sweeps.studies.storage import wait_for_storage
+from sweeps.studies.storage import give_first_heartbeats, open_storage, wait_for_storage
 
 log = logging.getLogger(__name__)
 
 POLL_SECONDS = 1.0  # polling interval of a worker that waits for the last trials of other workers
 Objective = Callable[[optuna.Trial], list[float] | float]
+Search = tuple[optuna.Study, Objective]
+"""A study, and what trains its trials."""
 Returned = TypeVar("Returned")
 
 
@@ -71,7 +79,7 @@ def work(plans: Sequence[StudyPlan], out: Path, number: int) -> None:
         while True:
             begun = run_in_fork(trials_begun, plans, out)
             try:
-                run_in_fork(take_trials, plans, out, number)
+                run_in_fork(take_trials, plans, out)
                 return
             except BrokenProcessPool:
                 if run_in_fork(trials_begun, plans, out) == begun:
@@ -80,9 +88,23 @@ def work(plans: Sequence[StudyPlan], out: Path, number: int) -> None:
 
 
 def run_in_fork(task: Callable[..., Returned], *arguments: object) -> Returned:
-    """Call ``task`` in a fork of this process, which never outlives this process."""
-    with ProcessPoolExecutor(1, get_context("fork"), end_with_parent) as pool:
-        return pool.submit(task, *arguments).result()
+    """Call ``task`` in a fork of this process, which never outlives this process.
+
+    Ctrl-C, or SIGINT to this process alone, interrupts the task once, and waits for its end.
+    """
+    with ProcessPoolExecutor(1, get_context("fork"), _leave_group) as pool:
+        try:
+            return pool.submit(task, *arguments).result()
+        except KeyboardInterrupt:
+            for fork in active_children():
+                os.kill(fork.pid or os.getpid(), signal.SIGINT)
+            raise
+
+
+def _leave_group() -> None:
+    """End with the parent, and take signals from the parent alone, not from a terminal too."""
+    os.setpgid(0, 0)
+    end_with_parent()
 
 
 def trials_begun(plans: Sequence[StudyPlan], out: Path) -> int:
@@ -92,20 +114,24 @@ def trials_begun(plans: Sequence[StudyPlan], out: Path) -> int:
     return sum(trial.state != TrialState.WAITING for trial in trials)
 
 
-def take_trials(plans: Sequence[StudyPlan], out: Path, number: int) -> None:
+def take_trials(plans: Sequence[StudyPlan], out: Path) -> None:
     """Take trials of all studies until none waits and no other worker can lose one."""
     while True:
         try:
-            pairs = zip(open_studies(plans, out, number), plans, strict=True)
-            run_all([(study, partial(train_slot, plan=plan)) for study, plan in pairs])
+            storage = open_storage(plans[0].sweep, out)
+            searches: list[Search] = [
+                (open_study(plan.sweep, storage), partial(train_slot, plan=plan)) for plan in plans
+            ]
+            run_all(searches, storage)
             return
         except StorageInternalError as error:
             log.warning("the storage was lost (%s)", error)
             wait_for_storage(plans[0].sweep, out)
 
 
-def run_all(searches: Sequence[tuple[optuna.Study, Objective]]) -> None:
+def run_all(searches: Sequence[Search], storage: BaseStorage) -> None:
     """Take trials of one study after the other until none waits or runs."""
+    beaten: dict[str, set[int]] = defaultdict(set)
     while True:
         for study, _ in searches:
             fail_stale_trials(study)
@@ -113,6 +139,8 @@ def run_all(searches: Sequence[tuple[optuna.Study, Objective]]) -> None:
         if ready is not None:
             _empty_queue(*ready)
         elif any(_has(study, TrialState.RUNNING) for study, _ in searches):
+            for study, _ in searches:
+                give_first_heartbeats(study, storage, beaten[study.study_name])
             time.sleep(POLL_SECONDS)
         else:
             return
@@ -141,8 +169,9 @@ def _empty_queue(study: optuna.Study, task: Objective) -> None:
 
 def _outcome(study: optuna.Study, task: Objective, trial: optuna.Trial) -> list[float] | float:
     if SLOT not in trial.user_attrs:
-        trial.set_user_attr(REASON, "another worker took the last trial of the queue")
-        raise optuna.TrialPruned
+        why = "another worker took the last trial of the queue"
+        trial.set_user_attr(REASON, why)
+        raise UserError(why)  # samplers count pruned trials, but no failed ones
     try:
         return task(trial)
     except optuna.TrialPruned:
@@ -196,7 +225,7 @@ def _trials_only() -> Iterator[None]:
             handler.removeFilter(filtered)
 
 
-STATE = ("best_bleu", "lowest_loss", "verdict", "reports", "cost")
+STATE = ("verdict", "reports", "cost")
 """Attributes that a checkpoint keeps for a resumed training."""
 
 Verdict = Literal["", "pruned", "diverged"]
@@ -215,7 +244,6 @@ class TrialCallback(pl.Callback):
         self.metric = "val/loss" if sweep.objectives[0] == "loss" else "val/bleu"
         self.done, self.seeds = done, len(sweep.seeds)
         self.spent = spent
-        self.best_bleu, self.lowest_loss = -math.inf, math.inf
         self.verdict: Verdict = ""
         self.reports: list[tuple[int, float]] = []
         self.cost: Cost = {}
@@ -244,8 +272,6 @@ class TrialCallback(pl.Callback):
     @override
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         values = {name: float(trainer.callback_metrics[name]) for name in ("val/bleu", "val/loss")}
-        self.best_bleu = max(self.best_bleu, values["val/bleu"])
-        self.lowest_loss = min(self.lowest_loss, values["val/loss"])
         verdict: Verdict = ""
         if not math.isfinite(values["val/loss"]):
             verdict = "diverged"
@@ -279,12 +305,11 @@ class TrialCallback(pl.Callback):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         vars(self).update(state_dict)
 
-    @property
-    def scores(self) -> dict[str, float | str]:
-        """The values that sort a tracker's tables of trials."""
+    def scores(self, best: Validation) -> dict[str, float | str]:
+        """Return the values that sort a tracker's tables of trials."""
         return {
-            TRIAL_BLEU: self.best_bleu,
-            "trial/loss": self.lowest_loss,
+            TRIAL_BLEU: best.bleu,
+            "trial/loss": best.loss,
             "trial/state": self.verdict or "finished",
         }
 
@@ -295,8 +320,8 @@ TRAINED = "trained.json"
 class SeedResult(Record):
     """``trained.json``: results of one seed of a trial."""
 
-    bleu: float  # best BLEU in validation
-    loss: float  # lowest loss in validation, nats a target token
+    bleu: float  # BLEU of the best validation, whose weights a run tests
+    loss: float  # its loss, in nats per target token
     parameters: int
     seconds: float  # seconds of training, validation left out
     cost: Cost
@@ -326,6 +351,7 @@ def train_trial(
             if done + 1 < len(sweep.seeds) and trial.should_prune():
                 raise optuna.TrialPruned
     trial.set_user_attr(BY_SEED, [each.bleu for each in results])
+    trial.set_user_attr(LOSS, mean(each.loss for each in results))
     return [mean(getattr(each, objective) for each in results) for objective in sweep.objectives]
 
 
@@ -358,15 +384,17 @@ def train_reporting(
     """Train on all ranks; return the result, and the verdict of the study."""
     with tracked_training(config, data, job, callback) as (trainer, setup, tracker):
         training = fit(trainer, setup)
+        validations = [each for each in setup.module.validations if math.isfinite(each.loss)]
+        best = min(validations, key=lambda each: each.order, default=Validation(math.inf, 0.0))
         if tracker is not None:
-            tracker.log_scores(callback.scores, trainer.global_step)
-        if not callback.verdict and callback.lowest_loss == math.inf:
+            tracker.log_scores(callback.scores(best), trainer.global_step)
+        if not callback.verdict and not validations:
             raise UserError(
                 "the budget ended before a validation: lower trainer.val_check_interval"
             )
         result = SeedResult(
-            bleu=callback.best_bleu,
-            loss=callback.lowest_loss,
+            bleu=best.bleu,
+            loss=best.loss,
             parameters=count_parameters(setup.module.model),
             seconds=training.seconds or 0.0,
             cost=budget_of(trainer).cost,

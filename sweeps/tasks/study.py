@@ -21,14 +21,15 @@ from sweeps.launch.jobs import JobPlan, run_jobs
 from sweeps.launch.live import labels_of
 from sweeps.report.report import check_sections
 from sweeps.report.terminal import print_line, print_page
+from sweeps.studies.draws import SLOT
 from sweeps.studies.live_trials import StudyView
 from sweeps.studies.outcome import StudyOutcome, find_outcomes, write_outcome
 from sweeps.studies.plan import (
-    SLOT,
     StudyPlan,
     Tuning,
-    check_space,
+    check_plan,
     create_study,
+    order_of,
     study_plans,
     tuned_settings,
 )
@@ -76,7 +77,7 @@ def study(config: DictConfig) -> None:
 def enqueue(plans: Sequence[StudyPlan], out: Path) -> int:
     """Make or find each study; return the number of trials that have not ended."""
     for plan in plans:
-        check_space(plan)
+        check_plan(plan)
     storage, left = open_storage(plans[0].sweep, out), 0
     for plan in plans:
         made = create_study(plan.sweep, storage, plan.overrides, plan.code)
@@ -102,7 +103,7 @@ def _train_best(
     for slot, (plan, outcome, seed) in enumerate(runs):
         folder, overrides = out / str(slot), [*plan.overrides, f"seed={seed}", "task=train"]
         if outcome.best:
-            overrides += as_overrides(outcome.study.best_trial.params)
+            overrides += as_overrides(outcome.best[0].settings)
             jobs.append(JobPlan(overrides, folder, labels[slot]))
         else:
             why = f"study {plan.sweep.name}: no trial finished"
@@ -123,6 +124,8 @@ def print_outcome(outcome: StudyOutcome, console: Console) -> None:
     for slot, why in outcome.failed:
         line = f" trial {slot}: {why}"
         console.print(Text.assemble(("✗ failed", "bold red"), line), soft_wrap=True)
+    if outcome.doubt:
+        console.print(Text.assemble(("! ", "bold yellow"), outcome.doubt), soft_wrap=True)
     for best in outcome.best:
         line = f"best: trial {best.slot}, {best.scores}; {best.command}"
         print_line(line, console)
@@ -136,8 +139,7 @@ def _table(outcome: StudyOutcome) -> Table:
     table.add_column("trial")
     for name in (*sweep.objectives, *sweep.space):
         table.add_column(name, justify="right", overflow="fold")
-    upwards = sweep.directions[0] == "maximize"
-    ordered = sorted(outcome.finished, key=lambda one: one.values[0], reverse=upwards)
+    ordered = sorted(outcome.finished, key=lambda trial: order_of(trial, outcome.upwards))
     for trial in ordered[:MOST_ROWS]:
         shown = [*map(shown_value, trial.values)]
         table.add_row(str(trial.user_attrs[SLOT]), *shown, *(_shown(trial, n) for n in sweep.space))

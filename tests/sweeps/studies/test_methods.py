@@ -47,10 +47,10 @@ def methods(tmp_path, monkeypatch):
 
 
 def test_arguments_of_the_harness_go_where_a_constructor_names_them():
-    sampler = sweep_of(sampler="my_methods.Picky", sampler_seed=7).make_sampler(worker=2)
+    sampler = sweep_of(sampler="my_methods.Picky").make_sampler(9)
     assert (sampler.seed, sampler.choices) == (9, 2)  # type: ignore[attr-defined]
-    given = {"choices": 3, "seed": 5}
-    sampler = sweep_of(sampler="my_methods.Picky", sampler_options=given).make_sampler(worker=2)
+    given = {"choices": 3}
+    sampler = sweep_of(sampler="my_methods.Picky", sampler_options=given).make_sampler(5)
     assert (sampler.seed, sampler.choices) == (5, 3)  # type: ignore[attr-defined]
     pruner = sweep_of(pruner="my_methods.Careful", warmup_trials=4).make_pruner()
     assert pruner.first == 4  # type: ignore[attr-defined]
@@ -63,7 +63,7 @@ def test_options_stand_before_the_arguments_of_a_name():
     sweep = sweep_of(
         sampler="multivariate_tpe", sampler_options={"multivariate": False, "group": False}
     )
-    assert not sweep.make_sampler()._multivariate  # type: ignore[attr-defined]
+    assert not sweep.make_sampler(1)._multivariate  # type: ignore[attr-defined]
     sweep = sweep_of(pruner="median", pruner_options={"n_min_trials": 3}, warmup_trials=4)
     pruner = sweep.make_pruner()
     assert (pruner._n_startup_trials, pruner._n_min_trials) == (4, 3)  # type: ignore[attr-defined]
@@ -129,7 +129,7 @@ def test_the_example_of_the_page_runs_a_study(page, tmp_path):
         with use_hydra_config(config):
             plans = study_plans(config, given, tmp_path / "study")
             enqueue(plans, tmp_path / "study")
-            take_trials(plans, tmp_path / "study", 0)
+            take_trials(plans, tmp_path / "study")
             sweep = plans[0].sweep
             study = open_study(sweep, open_storage(sweep, tmp_path / "study"))
     later = TrialState.PRUNED if page == "pruner" else TrialState.COMPLETE

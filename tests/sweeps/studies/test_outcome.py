@@ -19,7 +19,7 @@ from sweeps.comparison.conditions import equally_tuned
 from sweeps.launch.compose import use_hydra_config
 from sweeps.report.html import environment
 from sweeps.report.sections.studies import STUDY_FIGURES
-from sweeps.studies.figures import study_figures
+from sweeps.studies.figures import Goal, _outcome, study_figures
 from sweeps.studies.outcome import (
     Best,
     StudyOutcome,
@@ -28,7 +28,7 @@ from sweeps.studies.outcome import (
     study_section,
     write_outcome,
 )
-from sweeps.studies.plan import open_study, study_plans
+from sweeps.studies.plan import open_study, order_of, study_plans
 from sweeps.studies.settings import suggest
 from sweeps.studies.storage import open_storage, silence_optuna
 from sweeps.tasks.study import enqueue, print_outcome
@@ -149,6 +149,53 @@ def test_studies_are_equal_in_what_their_budget_counts(tmp_path, first, second, 
     condition = equally_tuned(section.costs, section.kind)
     assert condition.holds is holds
     assert text in condition.text
+
+
+def test_an_interrupted_trial_counts_once_and_one_that_was_given_up_does_not(tmp_path):
+    """``comparison=tuned`` compares the efforts of the systems."""
+    straight, interrupted = made(tmp_path, name="one"), made(tmp_path, name="two")
+    lost = create_trial(state=FAILED, user_attrs={"slot": 2, "cost": {"target_tokens": 400}})
+    interrupted.study.add_trial(lost)
+    assert equally_tuned([straight.cost, interrupted.cost], "target_tokens").holds
+    given_up = made(tmp_path, 5, name="three")
+    given_up.study.add_trial(
+        create_trial(state=FAILED, user_attrs={"slot": 5, "cost": {"target_tokens": 1000}})
+    )
+    condition = equally_tuned([straight.cost, given_up.cost], "target_tokens")
+    assert not condition.holds
+    assert "three: 5 trials" in condition.text
+
+
+def with_values(folder, bleus, losses, **changed):
+    """Return the outcome of a study whose trials have these results."""
+    sweep = settings(**changed)
+    study = optuna.create_study(directions=sweep.directions)
+    for slot, (bleu, loss) in enumerate(zip(bleus, losses, strict=True)):
+        values = [bleu, loss][: len(sweep.objectives)]
+        study.add_trial(create_trial(values=values, user_attrs={"slot": slot, "loss": loss}))
+    return StudyOutcome(sweep, study, folder, [], "target_tokens")
+
+
+@pytest.mark.parametrize(
+    ("bleus", "best", "doubt"),
+    [
+        ([0.0, 0.0, 0.0], 1, "validation BLEU is 0 in every trial"),
+        ([0.0, 5.0, 5.0], 1, "2 trials have the best bleu; the one of lowest loss is taken"),
+        ([0.0, 5.0, 6.0], 2, ""),
+    ],
+)
+def test_the_lower_loss_decides_between_trials_of_equal_bleu(tmp_path, capsys, bleus, best, doubt):
+    outcome = with_values(tmp_path, bleus, [3.0, 1.0, 2.0])
+    ordered = sorted(outcome.finished, key=lambda trial: order_of(trial, outcome.upwards))
+    assert ordered[0].user_attrs["slot"] == best
+    assert outcome.doubt.startswith(doubt)
+    assert bool(outcome.doubt) == bool(doubt)
+    assert f"in trial {best}" in _outcome(outcome.finished, [Goal(0, "BLEU", True)])
+
+
+def test_a_front_of_trials_without_bleu_is_doubted_too(tmp_path):
+    outcome = with_values(tmp_path, [0.0, 0.0], [2.0, 3.0], objectives=["bleu", "loss"])
+    assert outcome.doubt.startswith("validation BLEU is 0 in every trial")
 
 
 @pytest.mark.parametrize("case", CASES)

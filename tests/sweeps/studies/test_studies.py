@@ -16,8 +16,9 @@ from datamodules.errors import UserError, validated
 from lightning_modules.runs.files import write_record
 from lightning_modules.training.module import TranslationModule
 from sweeps.launch.compose import composed, use_hydra_config
-from sweeps.studies.plan import REASON, SLOT, StudyPlan, create_study, open_study
-from sweeps.studies.settings import Sweep, as_overrides, grid, suggest
+from sweeps.studies.draws import SLOT
+from sweeps.studies.plan import REASON, StudyPlan, create_study, open_study
+from sweeps.studies.settings import Sweep, as_overrides, suggest
 from sweeps.studies.storage import open_storage
 from sweeps.studies.worker import (
     TRAINED,
@@ -41,8 +42,8 @@ SPACE = {"rate": RATE, "score": SCORE, "heads": HEADS}
 def sweep_of(**changes) -> Sweep:
     settings = {
         "name": "study", "space": SPACE, "trials": 6, "seeds": [1], "objectives": ["bleu"],
-        "sampler": "tpe", "sampler_options": {}, "sampler_seed": 1, "pruner": "none",
-        "pruner_options": {}, "warmup_trials": 2, "known": [],
+        "sampler": "tpe", "sampler_options": {}, "sampler_seed": 1, "grid_points": 5,
+        "pruner": "none", "pruner_options": {}, "warmup_trials": 2, "known": [],
         "storage": None, "workers": 1, "worker": 0, "retries": 2,
         "heartbeat_seconds": 20,
     }  # fmt: skip
@@ -53,8 +54,8 @@ def worked(sweep, task, storage=None, overrides=()):
     """Plan a study, and let one worker do all trials."""
     storage = storage or InMemoryStorage()
     create_study(sweep, storage, overrides, "version")
-    study = open_study(sweep, storage, sweep.worker or 0)
-    run_all([(study, task)])
+    study = open_study(sweep, storage)
+    run_all([(study, task)], storage)
     return study
 
 
@@ -72,15 +73,6 @@ def test_a_condition_decides_whether_a_parameter_is_asked_for():
         "rate": 0.01,
         "score": "concat",
     }
-
-
-def test_a_grid_has_every_combination_once():
-    half = {"type": "float", "low": 0.0, "high": 1.0, "step": 0.5}
-    space = sweep_of(space={"half": half, "score": SCORE, "heads": HEADS}).space
-    points = grid(space)
-    assert len(points) == 3 * (4 + 1)
-    assert {"half": 0.5, "score": "concat"} in points
-    assert {"half": 1.0, "score": "dot", "heads": 4} in points
 
 
 def test_values_are_written_as_hydra_reads_them():
@@ -108,24 +100,6 @@ def test_values_are_written_as_hydra_reads_them():
 def test_mistakes_in_a_sweep_are_told(changes, message):
     with pytest.raises(ValidationError, match=message):
         sweep_of(**changes)
-
-
-@pytest.mark.parametrize("sampler", ["tpe", "multivariate_tpe", "cmaes", "gp", "random", "qmc"])
-def test_every_sampler_fills_the_slots_exactly(sampler):
-    study = worked(sweep_of(sampler=sampler, known=[{"rate": 0.01}]), chosen_rate)
-    assert [trial.state for trial in study.trials] == [TrialState.COMPLETE] * 6
-    assert sorted(trial.user_attrs[SLOT] for trial in study.trials) == list(range(6))
-    assert study.best_trial.params["rate"] == 0.01  # the known one is the optimum, and came first
-    assert study.best_trial.number == 0
-
-
-def test_a_grid_is_tried_point_by_point():
-    space = {"score": SCORE, "heads": HEADS}
-    sweep = sweep_of(space=space, sampler="grid", trials=1)
-    study = worked(sweep, lambda trial: float(len(suggest(trial, sweep.space))))
-    tried = [trial.params for trial in study.trials]
-    assert len(tried) == 5
-    assert all(point in tried for point in grid(sweep.space))
 
 
 def test_the_same_command_goes_on_to_the_target_and_no_further(tmp_path):

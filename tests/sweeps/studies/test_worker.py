@@ -16,7 +16,8 @@ from optuna.trial import TrialState
 from datamodules.errors import UserError
 from datamodules.files import write_text
 from sweeps.studies import worker
-from sweeps.studies.plan import REASON, SLOT, StudyPlan, create_study
+from sweeps.studies.draws import SLOT
+from sweeps.studies.plan import REASON, StudyPlan, create_study
 from sweeps.studies.storage import open_storage
 from sweeps.studies.worker import run_in_fork
 from tests.sweeps.studies.test_studies import chosen_rate, sweep_of, worked
@@ -82,7 +83,7 @@ def test_a_worker_waits_for_a_database_that_restarts(tmp_path, monkeypatch):
         return chosen_rate(trial)
 
     monkeypatch.setattr(worker, "train_slot", train)
-    worker.take_trials([plan], tmp_path, 0)
+    worker.take_trials([plan], tmp_path)
     assert sorted(calls) == [0, 0, 1]
 
 
@@ -120,6 +121,31 @@ def test_work_apart_ends_with_the_process_that_asked_for_it(tmp_path):
     outer.kill()
     outer.join()
     inner.wait(20)
+
+
+def test_ctrl_c_to_the_outer_process_alone_interrupts_the_work_once(tmp_path):
+    outer = Process(target=interruptible, args=(str(tmp_path / "begun"), str(tmp_path / "ended")))
+    outer.start()
+    until = time.monotonic() + 20
+    while not (tmp_path / "begun").exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    os.kill(outer.pid or 0, signal.SIGINT)
+    outer.join(20)
+    assert (tmp_path / "ended").read_text() == "interrupted"
+    assert not psutil.pid_exists(int((tmp_path / "begun").read_text()))
+
+
+def interruptible(begun: str, ended: str) -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    run_in_fork(end_on_interrupt, begun, ended)
+
+
+def end_on_interrupt(begun: str, ended: str) -> None:
+    try:
+        sleep_long(begun)
+    except KeyboardInterrupt:
+        write_text(Path(ended), "interrupted")
+        raise
 
 
 def sleep_long(file: str) -> None:
