@@ -53,6 +53,7 @@ def check_test_set(data: TranslationData, scoring: Scoring) -> None:
     Writes contrastive pairs where ``scoring.contrastive`` asks for them. Logs a warning for a very
     long sentence, whose translation takes long.
     """
+    rules = scoring.rules(data.corpus.source, data.corpus.target)  # before any text is prepared
     text, place = data.text("test"), f"data={data.corpus.name}, test"
     if text.alignments is not None:
         try:
@@ -62,9 +63,9 @@ def check_test_set(data: TranslationData, scoring: Scoring) -> None:
     if scoring.contrastive:
         contrastive_pairs.corpus_pairs(data.corpus, data.cache_dir)
     check_sets(text, place)
+    rules.source.check(text.source, "source", f"{place}, {data.corpus.source}")
+    rules.target.check(text.target, "target", f"{place}, {data.corpus.target}")
     test = _eval_set(data, scoring)
-    test.rules.source.check(text.source, "source", f"{place}, {data.corpus.source}")
-    test.rules.target.check(text.target, "target", f"{place}, {data.corpus.target}")
     some = test.part(np.arange(0, len(text), -(-len(text) // TRIED)))
     translation_statistics(find_metrics(scoring.metrics), some, some.references)
     encoded = data.encoded_corpus.encoded["test"]
