@@ -48,6 +48,9 @@ def bleu(sums: Counts, effective_order: bool = False) -> Counts:
     """
     hyp, ref = sums[..., 0], sums[..., 1]
     correct, total = sums[..., 2 : 2 + BLEU_ORDER], sums[..., 2 + BLEU_ORDER :]
+    if correct.all():  # nothing to smooth or to leave out: several times as fast
+        averaged = np.log(100 * (correct / total)).sum(-1) / BLEU_ORDER
+        return np.asarray(np.exp(np.minimum(0, 1 - ref / hyp)) * np.exp(averaged))
     none = correct == 0
     halvings = np.where(none, np.cumsum(none, axis=-1), 0)
     reached = total > 0

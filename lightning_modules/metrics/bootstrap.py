@@ -1,6 +1,6 @@
 """Scores of systems on subsets of the test sentences, and on bootstrap resamples of a subset."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
@@ -10,7 +10,12 @@ from numpy.typing import NDArray
 from lightning_modules.metrics.contrast_choices import RIGHT_CHOICES, PairChoices
 from lightning_modules.metrics.lengths import THIN, Bounds, Bucket
 from lightning_modules.metrics.metric import Array, Metric
-from lightning_modules.metrics.resampling import Resamples, interval, resampled_sums
+from lightning_modules.metrics.resampling import (
+    Resamples,
+    interval,
+    resampled_counts,
+    resampled_sums,
+)
 from lightning_modules.metrics.systems import EvalSet, Output, System
 
 Scores = Mapping[tuple[str, str], Array]  # scores by the names of system and metric
@@ -61,6 +66,7 @@ class ScoredSubset:
 
     bounds: Bounds | None  # lengths of the sentences; None for the whole test set
     index: NDArray[np.int64]  # numbers of the sentences
+    draws: Resamples  # number and seed of the resamples
     scores: Scores  # score of each seed, `(seeds,)`
     resampled: Scores
     """Scores ``(seeds, resamples)``, on the same resamples for all systems and metrics."""
@@ -113,17 +119,10 @@ def score_subset(
     resamples: Resamples,
 ) -> ScoredSubset:
     """Score systems on the sentences ``index`` of their test set, and on resamples of ``index``."""
-    names = dict.fromkeys(metric.statistics for metric in metrics)
-    counts = {
-        (system.name, name): np.stack([output.statistics[name][index] for output in system.outputs])
-        for system in systems
-        for name in names
-        if all(name in output.statistics for output in system.outputs)
-    }  # (seeds, sentences, columns)
+    counts = _counts(systems, metrics, index)
     if not counts or not len(index):
-        return ScoredSubset(bounds, index, {}, {})
-    # The columns of all systems side by side: every system sees the same resamples, drawn once.
-    joined = np.concatenate([output for each in counts.values() for output in each], axis=1)
+        return ScoredSubset(bounds, index, resamples, {}, {})
+    joined = _join(counts)
     whole_sums = _split(joined.sum(0), counts)
     sums_of_resamples = _split(resampled_sums(joined, resamples), counts)
     keys = [
@@ -136,7 +135,41 @@ def score_subset(
         {(name, metric.name): metric.score(sums[name, metric.statistics]) for name, metric in keys}
         for sums in (whole_sums, sums_of_resamples)
     )
-    return ScoredSubset(bounds, index, scores, resampled)
+    return ScoredSubset(bounds, index, resamples, scores, resampled)
+
+
+def further_scores(
+    systems: Sequence[System], metric: Metric, subset: ScoredSubset, most: int, width: int
+) -> Iterator[list[Array]]:
+    """Yield scores ``(seeds, some resamples)`` of each system on the draws after those of a subset.
+
+    There are up to ``most`` draws in all, those of the subset included. They are yielded in the
+    same parts for all subsets of the same ``width``, which are of at most as many sentences.
+    """
+    counts = _counts(systems, [metric], subset.index)
+    joined = _join(counts).T.copy()
+    draws = Resamples(most, subset.draws.seed)
+    width = max(width, len(joined))
+    for _, times in resampled_counts(len(subset.index), draws, subset.draws.count, width):
+        sums = _split((joined @ times.T).T, counts)
+        yield [metric.score(sums[system.name, metric.statistics]) for system in systems]
+
+
+def _counts(
+    systems: Sequence[System], metrics: Sequence[Metric], index: NDArray[np.int64]
+) -> dict[tuple[str, str], Array]:
+    """Return the statistics that each system has, ``(seeds, sentences, columns)``."""
+    return {
+        (system.name, name): np.stack([output.statistics[name][index] for output in system.outputs])
+        for system in systems
+        for name in dict.fromkeys(metric.statistics for metric in metrics)
+        if all(name in output.statistics for output in system.outputs)
+    }
+
+
+def _join(counts: Mapping[tuple[str, str], Array]) -> Array:
+    """Put the columns of all systems side by side: all see the same resamples, drawn once."""
+    return np.concatenate([output for each in counts.values() for output in each], axis=1)
 
 
 def _split(joined: Array, counts: Mapping[tuple[str, str], Array]) -> dict[tuple[str, str], Array]:

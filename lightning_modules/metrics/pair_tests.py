@@ -7,17 +7,19 @@ gathers them); the slopes of one metric between all pairs of systems on one test
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lightning_modules.metrics import resampling
-from lightning_modules.metrics.bootstrap import Estimate, ScoredSubset
+from lightning_modules.metrics.bootstrap import Estimate, ScoredSubset, further_scores
 from lightning_modules.metrics.lengths import Bucket, slope_per_ten
 from lightning_modules.metrics.metric import Array, Metric
-from lightning_modules.metrics.resampling import Resamples, holm
+from lightning_modules.metrics.resampling import CELLS, Resamples, SequentialTests, holm
 from lightning_modules.metrics.systems import System
 
 
@@ -46,7 +48,8 @@ def compare_pairs(
 ) -> list[PairTest]:
     """Test every pair of systems that translated one test set, on every subset that is not thin.
 
-    Systems without counts for the metric are left out.
+    A test has the draws of its subset, and up to ``resamples`` where so many sharpen its p-value;
+    ``SequentialTests`` says when. Systems without counts for the metric are left out.
     """
     return [
         test
@@ -72,60 +75,110 @@ def _tests(
     systems: Sequence[System], subset: ScoredSubset, metric: Metric, resamples: Resamples
 ) -> list[PairTest]:
     systems = [system for system in systems if (system.name, metric.name) in subset.scores]
-    pairs = list(combinations(range(len(systems)), 2))
-    if not pairs:
+    if len(systems) < 2:
         return []
     keys = [(system.name, metric.name) for system in systems]
     scores, resampled = ([each[key] for key in keys] for each in (subset.scores, subset.resampled))
-    counts = [_mean_counts(system, subset, metric) for system in systems]
-    trials = resampling.randomised_differences(pairs, counts, metric.score, resamples)
-    scores_of_means = [float(metric.score(each.sum(0))) for each in counts]
-    tests = []
-    for row, found in enumerate(_differences(scores, resampled, resamples.seed)):
-        a, b, difference, p, differences = found
-        between = scores_of_means[a] - scores_of_means[b]
-        moses = None
-        if len(scores[a]) == len(scores[b]) == 1 and difference.value:
-            moses = resampling.moses_p(differences, difference.value)
-        tests.append(
-            PairTest(
-                first=systems[a].name,
-                second=systems[b].name,
-                subset=subset.label,
-                sentences=len(subset.index),
-                difference=difference,
-                p_bootstrap=p,
-                p_randomisation=resampling.randomisation_p(trials[row], between),
-                p_moses=moses,
-            )
+    further = further_scores(systems, metric, subset, resamples.count, len(subset.index))
+    compared = _differences(scores, resampled, further, resamples)
+    p_randomisation = resampling.randomisation_p_values(
+        np.array([(each.first, each.second) for each in compared]),
+        [_mean_counts(system, subset, metric) for system in systems],
+        metric.score,
+        Resamples(subset.draws.count, resamples.seed),
+        resamples.count,
+    )
+    return [
+        PairTest(
+            first=systems[each.first].name,
+            second=systems[each.second].name,
+            subset=subset.label,
+            sentences=len(subset.index),
+            difference=each.difference,
+            p_bootstrap=each.p,
+            p_randomisation=float(p),
+            p_moses=each.p_moses,
         )
-    return tests
+        for each, p in zip(compared, p_randomisation, strict=True)
+    ]
+
+
+class PairDifference(NamedTuple):
+    """The difference of two systems, given by their positions, and its bootstrap."""
+
+    first: int
+    second: int
+    difference: Estimate
+    p: float
+    p_moses: float | None
 
 
 def _differences(
-    scores: Sequence[Array], resampled: Sequence[Array], seed: int
-) -> Iterator[tuple[int, int, Estimate, float, Array]]:
-    """Yield each pair of systems: numbers, difference, p-value, differences ``(resamples,)``.
+    scores: Sequence[Array],
+    resampled: Sequence[Array],
+    further: Iterator[list[Array]],
+    resamples: Resamples,
+) -> list[PairDifference]:
+    """Compare every pair of systems.
 
-    Each system has scores ``(seeds,)`` and resampled scores ``(seeds, resamples)``.
+    Each system has scores ``(seeds,)`` and resampled scores ``(seeds, draws)``; ``further`` yields
+    those of more draws, up to ``resamples`` in all, for p-values that are shares of draws.
     """
-    # From 1: [seed, 0] would repeat the draws of seed.
-    means = [
-        resampling.mean_over_seeds(each, [seed, number])
-        for number, each in enumerate(resampled, start=1)
-    ]
-    for a, b in combinations(range(len(scores)), 2):
-        observed = float(scores[a].mean() - scores[b].mean())
+    pairs = np.array(list(combinations(range(len(scores)), 2)))
+    means = _means_over_seeds(resampled, resamples.seed)
+    observed = np.array([float(scores[a].mean() - scores[b].mean()) for a, b in pairs])
+    tests = SequentialTests(observed, resampled[0].shape[1], resamples.count)
+    by_student: dict[int, float] = {}
+    ends, moses = [], []
+    for row, (a, b) in enumerate(pairs):
         differences = means[a] - means[b]
-        deviations = differences - observed
+        deviations = differences - observed[row]
         sentence_variance = float((resampled[a].mean(0) - resampled[b].mean(0)).var())
         degrees = resampling.degrees_of_freedom([scores[a], scores[b]], sentence_variance)
-        ends = resampling.interval(observed + resampling.expansion(degrees) * deviations)
-        if math.isinf(degrees):
-            p = resampling.bootstrap_p(differences, observed)
-        else:
-            p = resampling.student_p(deviations, observed, degrees)
-        yield a, b, Estimate(observed, *ends), p, differences
+        ends.append(resampling.interval(observed[row] + resampling.expansion(degrees) * deviations))
+        if not math.isinf(degrees):
+            by_student[row] = resampling.student_p(
+                deviations, observed[row], degrees, resamples.count
+            )
+        single = len(scores[a]) == len(scores[b]) == 1 and observed[row]
+        moses.append(resampling.moses_p(differences, observed[row]) if single else None)
+        tests.add(np.array([row]), deviations[None])
+    _draw_further(tests, pairs, observed, further, resamples.seed, by_student)
+    return [
+        PairDifference(
+            int(a), int(b), Estimate(float(value), *end), by_student.get(row, float(p)), of_moses
+        )
+        for row, ((a, b), value, end, p, of_moses) in enumerate(
+            zip(pairs, observed, ends, tests.p_values, moses, strict=True)
+        )
+    ]
+
+
+def _draw_further(
+    tests: SequentialTests,
+    pairs: NDArray[np.int64],
+    observed: Array,
+    further: Iterator[list[Array]],
+    seed: int,
+    known: Collection[int],
+) -> None:
+    """Draw further for the tests that need more draws, but for those in ``known``."""
+    part = 0
+    while len(rows := np.setdiff1d(tests.unsettled, list(known))):
+        part += 1
+        means = np.stack(_means_over_seeds(next(further), seed, part))
+        for chosen in np.array_split(rows, math.ceil(len(rows) * means.shape[1] / CELLS)):
+            firsts, seconds = pairs[chosen].T
+            tests.add(chosen, means[firsts] - means[seconds] - observed[chosen, None])
+
+
+def _means_over_seeds(resampled: Sequence[Array], seed: int, part: int = 0) -> list[Array]:
+    """Return the mean over drawn seeds of each system; each part has draws of its own."""
+    # From 1: [seed, 0] would repeat the draws of seed.
+    return [
+        resampling.mean_over_seeds(each, [seed, number, part] if part else [seed, number])
+        for number, each in enumerate(resampled, start=1)
+    ]
 
 
 def _mean_counts(system: System, subset: ScoredSubset, metric: Metric) -> Array:
@@ -164,16 +217,29 @@ def compare_trends(
     used = [pair for pair in zip(buckets, subsets, strict=True) if not pair[0].thin]
     if len(used) < 2:
         return []
-    keys = [(system.name, metric.name) for system in systems]
-    keys = [key for key in keys if all(key in subset.scores for _, subset in used)]
-    lengths = [bucket for bucket, _ in used]
-    slopes, resampled = (
-        [slope_per_ten(lengths, np.stack([scores[key] for scores in of_bucket])) for key in keys]
-        for of_bucket in zip(*((each.scores, each.resampled) for _, each in used), strict=True)
-    )
-    tested = [
-        (keys[a][0], keys[b][0], slope, p)
-        for a, b, slope, p, _ in _differences(slopes, resampled, resamples.seed)
+    known = [
+        system
+        for system in systems
+        if all((system.name, metric.name) in subset.scores for _, subset in used)
     ]
-    adjusted = holm([p for *_, p in tested])
-    return [Trend(*each[:3], p) for each, p in zip(tested, adjusted, strict=True)]
+    if len(known) < 2:
+        return []
+    lengths = [bucket for bucket, _ in used]
+
+    def slopes(of_buckets: Iterable[Sequence[Array]]) -> list[Array]:
+        """Return the slopes of each system, from its scores in each bucket."""
+        by_system = zip(*of_buckets, strict=True)
+        return [slope_per_ten(lengths, np.stack(each)) for each in by_system]
+
+    observed, resampled = (
+        slopes([[of[system.name, metric.name] for system in known] for of in of_buckets])
+        for of_buckets in zip(*((each.scores, each.resampled) for _, each in used), strict=True)
+    )
+    most, width = resamples.count, max(len(subset.index) for _, subset in used)
+    further = [further_scores(known, metric, subset, most, width) for _, subset in used]
+    compared = _differences(observed, resampled, map(slopes, zip(*further, strict=True)), resamples)
+    adjusted = holm([each.p for each in compared])
+    return [
+        Trend(known[each.first].name, known[each.second].name, each.difference, p)
+        for each, p in zip(compared, adjusted, strict=True)
+    ]

@@ -6,6 +6,7 @@ Draws equal sacreBLEU's for the same seed, so that intervals and p-values can be
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +16,15 @@ from scipy.special import ndtri, stdtr, stdtrit
 from lightning_modules.metrics.metric import Array
 
 CELLS = 1 << 21  # counts or choices held in memory at a time: 16 MiB
+CELLS_OF_SCORES = 1 << 17  # counts that become scores at a time: 1 MiB, for a processor's cache
+DRAWN_TOGETHER = 32  # NumPy takes 32 random bits at a time: chunks of as many rows waste none
 UPPER = 0.975  # upper end of the middle 95%, as a probability
+ENOUGH = 100
+"""Draws as far as the observed difference after which the p-value is known to about 10%."""
+BEYOND, TO_SEE_IT = 6.0, 1000
+"""Standard deviations beyond which no draw is expected, and draws that show so. An exchange of
+sentences is beyond with a probability of at most 2 exp(-18), which is 3e-8 (Hoeffding 1963, JASA
+58:13)."""
 
 
 class Interval(NamedTuple):
@@ -41,22 +50,27 @@ def resampled_sums(statistics: Array, resamples: Resamples) -> Array:
     return sums
 
 
-def resampled_counts(sentences: int, resamples: Resamples) -> Iterator[tuple[slice, Array]]:
+def resampled_counts(
+    sentences: int, resamples: Resamples, first: int = 0, width: int = 1
+) -> Iterator[tuple[slice, Array]]:
     """Yield how often resamples have each sentence, ``(some resamples, sentences)``.
 
-    The slice tells which resamples.
+    The slice tells which resamples: those from number ``first`` on, so many at a time that
+    ``width`` columns for each fit into memory too.
     """
     generator = np.random.default_rng(resamples.seed)
-    for start, stop in _chunks(resamples.count, sentences):
+    for start, stop in _chunks(0, first, sentences):
+        generator.choice(sentences, size=(stop - start, sentences), replace=True)
+    for start, stop in _chunks(first, resamples.count, max(sentences, width)):
         drawn = generator.choice(sentences, size=(stop - start, sentences), replace=True)
         drawn += sentences * np.arange(stop - start)[:, None]
         times = np.bincount(drawn.ravel(), minlength=drawn.size).reshape(drawn.shape)
         yield slice(start, stop), times.astype(np.float64)
 
 
-def _chunks(count: int, width: int) -> Iterator[tuple[int, int]]:
-    step = max(1, CELLS // max(width, 1))
-    return ((start, min(start + step, count)) for start in range(0, count, step))
+def _chunks(first: int, count: int, width: int) -> Iterator[tuple[int, int]]:
+    step = max(CELLS // max(width, 1) // DRAWN_TOGETHER, 1) * DRAWN_TOGETHER
+    return ((start, min(start + step, count)) for start in range(first, count, step))
 
 
 def interval(scores: Array) -> Interval:
@@ -64,11 +78,12 @@ def interval(scores: Array) -> Interval:
 
     Both ends are NaN if a resampled score is NaN.
     """
-    ordered = np.sort(scores)  # NaN last
-    if np.isnan(ordered[-1]):
+    if np.isnan(scores).any():
         return Interval(np.nan, np.nan)
-    cut = len(ordered) // 40
-    return Interval(float(ordered[cut]), float(ordered[len(ordered) - cut - 1]))
+    cut = len(scores) // 40
+    ends = cut, len(scores) - cut - 1
+    ordered = np.partition(scores, ends)
+    return Interval(*(float(ordered[end]) for end in ends))
 
 
 def mean_over_seeds(scores: Array, seed: Sequence[int]) -> Array:
@@ -114,28 +129,18 @@ def expansion(degrees: float) -> float:
     return 1.0 if math.isinf(degrees) else float(stdtrit(degrees, UPPER) / ndtri(UPPER))
 
 
-def student_p(deviations: Array, observed: float, degrees: float) -> float:
+def student_p(deviations: Array, observed: float, degrees: float, most: int) -> float:
     """Return the two-sided p-value of the difference ``observed``, by Student's t.
 
     ``deviations`` are the resampled differences less ``observed``; their standard deviation is the
     bootstrap's over seeds and sentences. Without t, two equal systems of two seeds each differ "at
-    5%" in up to 29% of tests. The p-value is at least 1 / (resamples + 1), as a share of resamples.
+    5%" in up to 29% of tests. The p-value is at least 1 / (``most`` + 1), as is a share of ``most``
+    resamples.
     """
     spread = float(deviations.std())
     if not spread:
-        return 1.0 if not observed else 1 / (len(deviations) + 1)
-    return max(float(2 * stdtr(degrees, -abs(observed) / spread)), 1 / (len(deviations) + 1))
-
-
-def bootstrap_p(differences: Array, observed: float) -> float:
-    """Return the two-sided p-value of ``observed`` from resampled differences ``(resamples,)``.
-
-    The p-value is the share of resampled differences that are at least as far from the observed
-    difference as the observed difference is from 0. (The test of Moses and sacreBLEU centres
-    absolute differences instead, and so calls 10% of equal systems different at 5%; see
-    ``moses_p``.)
-    """
-    return _share(np.abs(differences - observed) >= abs(observed) - _rounding(observed))
+        return 1.0 if not observed else 1 / (most + 1)
+    return max(float(2 * stdtr(degrees, -abs(observed) / spread)), 1 / (most + 1))
 
 
 def moses_p(differences: Array, observed: float) -> float:
@@ -144,46 +149,100 @@ def moses_p(differences: Array, observed: float) -> float:
     return _share(distances - distances.mean() > abs(observed))
 
 
-def randomised_differences(
-    pairs: Sequence[tuple[int, int]],
+class SequentialTests:
+    """Two-sided p-values of many observed differences, each from as many draws as it needs.
+
+    A p-value is the share of draws that are at least as far from 0 as the observed difference. All
+    tests share ``first`` draws; then each is drawn further, up to ``most`` draws, until ``ENOUGH``
+    draws are as far (Besag and Clifford 1991, Biometrika 78:301), or until it is clear that none
+    will be: then the p-value is that of ``most`` draws without one.
+    """
+
+    def __init__(self, observed: Array, first: int, most: int) -> None:
+        self._observed = np.abs(observed)
+        # Sums in another order differ in the last digit: exchanging nothing is a tie.
+        self._bounds = self._observed - 1e-9 * np.maximum(1.0, self._observed)
+        self._first, self._most = first, most
+        self._draws, self._as_far = (np.zeros(len(observed), np.int64) for _ in range(2))
+        self._squares = np.zeros(len(observed))
+
+    def add(self, tests: NDArray[np.int64], draws: Array) -> None:
+        """Count draws ``(tests, some draws)`` for the tests of these numbers."""
+        self._draws[tests] += draws.shape[1]
+        self._as_far[tests] += (np.abs(draws) >= self._bounds[tests, None]).sum(1)
+        self._squares[tests] += np.einsum("td,td->t", draws, draws)
+
+    @property
+    def unsettled(self) -> NDArray[np.int64]:
+        """The numbers of the tests that need more draws."""
+        enough = (self._as_far >= ENOUGH) & (self._draws >= self._first)
+        return np.flatnonzero(~(enough | self._beyond | (self._draws >= self._most)))
+
+    @property
+    def _beyond(self) -> NDArray[np.bool_]:
+        deviations = np.sqrt(self._squares / np.maximum(self._draws, 1))
+        far = (self._as_far == 0) & (self._observed > BEYOND * deviations)
+        return far & (self._draws >= min(TO_SEE_IT, self._most))
+
+    @property
+    def p_values(self) -> Array:
+        """The p-values; the observed value counts as a draw: never 0 (Phipson and Smyth 2010)."""
+        draws = np.where(self._beyond, self._most, self._draws)
+        return np.asarray((self._as_far + 1) / (draws + 1))
+
+
+def randomisation_p_values(
+    pairs: NDArray[np.int64],
     systems: Sequence[Array],
     score: Callable[[Array], Array],
     trials: Resamples,
+    most: int,
 ) -> Array:
-    """Return differences of scores after random exchanges of sentences, ``(pairs, trials)``.
+    """Return the p-values of approximate randomisation for ``pairs``, positions in ``systems``.
 
-    ``systems`` are the counts ``(sentences, columns)`` of each system; a pair holds two positions
-    in ``systems``. In each trial, the two translations of a sentence are exchanged with probability
-    1/2, for the same sentences in all pairs (Riezler and Maxwell 2005).
+    ``systems`` are the counts ``(sentences, columns)`` of each system. In each trial, the two
+    translations of a sentence are exchanged with probability 1/2, for the same sentences in all
+    pairs (Riezler and Maxwell 2005). Each pair has ``trials`` at least, and up to ``most``.
     """
-    sentences, columns = systems[0].shape
-    generator = np.random.default_rng(trials.seed)
-    stays = generator.integers(2, size=(trials.count, sentences), dtype=bool)
-    counts = np.concatenate(systems, axis=1)
-    differences = np.empty((len(pairs), trials.count))
-    for start, stop in _chunks(trials.count, sentences):
-        # Sum both parts: the whole less the kept part may be a rounding error instead of 0 matches,
-        # which changes BLEU.
-        kept, exchanged = (
-            (chosen.astype(np.float64) @ counts).reshape(-1, len(systems), columns)
-            for chosen in (stays[start:stop], ~stays[start:stop])
-        )
-        for row, (first, second) in enumerate(pairs):
+    scores = np.array([score(counts.sum(0)) for counts in systems])
+    tests = SequentialTests(scores[pairs[:, 0]] - scores[pairs[:, 1]], trials.count, most)
+    columns = systems[0].shape[1]
+    for kept, exchanged in _exchanges(systems, trials, most):
+        unsettled = tests.unsettled
+        if not len(unsettled):
+            break
+        step = max(1, CELLS_OF_SCORES // (columns * kept.shape[2]))
+        for start in range(0, len(unsettled), step):
+            numbers = unsettled[start : start + step]
+            firsts, seconds = pairs[numbers].T
             one, other = (
-                score(kept[:, a] + exchanged[:, b]) for a, b in ((first, second), (second, first))
+                score(np.moveaxis(kept[a] + exchanged[b], 1, 2))
+                for a, b in ((firsts, seconds), (seconds, firsts))
             )
-            differences[row, start:stop] = one - other
-    return differences
+            tests.add(numbers, one - other)
+    return tests.p_values
 
 
-def randomisation_p(differences: Array, observed: float) -> float:
-    """Return the two-sided p-value of a difference from randomised differences ``(trials,)``."""
-    return _share(np.abs(differences) >= abs(observed) - _rounding(observed))
+def _exchanges(
+    systems: Sequence[Array], trials: Resamples, most: int
+) -> Iterator[tuple[Array, Array]]:
+    """Yield sums over the sentences that stay and over those exchanged in some trials.
 
-
-def _rounding(value: float) -> float:
-    """Return a tolerance for sums in another order, so that exchanging nothing counts as a tie."""
-    return 1e-9 * max(1.0, abs(value))
+    Both are ``(systems, columns, some trials)``: the scores of many trials are computed at once.
+    """
+    counts = np.concatenate(systems, axis=1).T.copy()
+    shape = len(systems), systems[0].shape[1], -1
+    sentences = counts.shape[1]
+    generator = np.random.default_rng(trials.seed)
+    width = max(sentences, len(counts))
+    whole = counts.sum(1)[:, None] if (counts == np.rint(counts)).all() else None
+    for start, stop in chain(_chunks(0, trials.count, width), _chunks(trials.count, most, width)):
+        stays = generator.integers(2, size=(stop - start, sentences), dtype=bool).T
+        kept = counts @ stays.astype(np.float64)
+        # Of means over seeds, the whole less the kept part may be a rounding error instead of 0
+        # matches, which changes BLEU.
+        others = counts @ (~stays).astype(np.float64) if whole is None else whole - kept
+        yield kept.reshape(shape), others.reshape(shape)
 
 
 def _share(as_large: NDArray[np.bool_]) -> float:

@@ -105,9 +105,9 @@ class ChrfPlusPlus(SacrebleuMetric):
         hyp, ref, match = (sums[..., column::3] for column in range(3))
         present = (hyp > 0) & (ref > 0)
         orders = np.maximum(present.sum(-1), 1)
+        masked = {} if present.all() else {"where": present, "out": np.zeros_like(match)}  # slower
         precision, recall = (
-            np.divide(match, whole, where=present, out=np.zeros_like(match)).sum(-1) / orders
-            for whole in (hyp, ref)
+            np.divide(match, whole, **masked).sum(-1) / orders for whole in (hyp, ref)
         )
         weighted = 4 * precision + recall  # β = 2
         some = weighted > 0

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from hydra.types import RunMode
 
 from lightning_modules.runs.redaction import redacted
+from lightning_modules.runs.settings import key_of
 
 QUIET = "ATTENTION_BENCH_QUIET"
 """Environment variable, set while a table shows the jobs: log lines would break the table."""
@@ -42,9 +43,30 @@ def label_of(variant: str, overrides: Sequence[str], config: Mapping[str, Any]) 
     return variant if named else str(config.get("label", variant))
 
 
-def label_with_changes(label: str, overrides: Sequence[str]) -> str:
-    """Return the label of a system that differs from its variant by ``overrides``."""
-    return f"{label} with {', '.join(overrides)}" if overrides else label
+def label_with_changes(label: str, overrides: Sequence[str], others: Sequence[str] = ()) -> str:
+    """Return the label of a system with its changes to the file of its model, and with ``others``.
+
+    ``overrides`` are all of its overrides; a label that they give stays as it is. What the label
+    says already is left out: ``model.attention.score=dot`` after "Luong global, dot".
+    """
+    given = any(override.startswith(("variant=", "label=")) for override in overrides)
+    changes = [] if given else [each for each in overrides if key_of(each).startswith("model.")]
+    added = [each for each in dict.fromkeys([*changes, *others]) if not _says(label, each)]
+    return f"{label} with {', '.join(added)}" if added else label
+
+
+def _says(label: str, override: str) -> bool:
+    """Return whether a label names the score, the window or the like that an override gives."""
+    if not key_of(override).startswith("model.attention."):
+        return False
+    value = re.escape(in_words(override.partition("=")[2]))
+    return re.search(rf"(?<![\w.]){value}(?![\w.])", label) is not None
+
+
+def in_words(value: str) -> str:
+    """Return a kind of score or window as papers write it; the name of a user's class stays."""
+    words = {"local_m": "local-m", "local_p": "local-p", "scaled_dot": "scaled dot"}
+    return words.get(value, value)
 
 
 def search_in_words(decoding: Mapping[str, Any]) -> str:

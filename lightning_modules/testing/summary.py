@@ -7,7 +7,7 @@ from tabulate import tabulate
 
 from lightning_modules.metrics.chosen_metrics import METRICS, find_metrics, in_order
 from lightning_modules.runs.files import RunScores
-from lightning_modules.runs.job import label_of, search_in_words
+from lightning_modules.runs.job import label_of, label_with_changes, search_in_words
 from lightning_modules.runs.schema import Result, Training
 from lightning_modules.testing.scoring import Scoring
 from lightning_modules.training.budgets import find_kind, kind_of
@@ -40,6 +40,7 @@ def _scores(result: Result, scoring: Scoring) -> Iterator[str]:
         if each.name in result.scores
     )
     label = label_of(result.variant, result.overrides, result.config)
+    label = label_with_changes(label, result.overrides)
     yield f"{label} seed {result.seed}: test {scores}"
     for name, subset in result.subsets.items():
         bleu = _score("BLEU", "bleu", subset.scores, subset.intervals)

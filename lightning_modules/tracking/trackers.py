@@ -151,7 +151,9 @@ def tracker_config(module: TranslationModule, job: Job, config: DictConfig) -> d
     return {
         **module.hparams_initial,
         "model_name": job.model_name,
-        "system": label_with_changes(label, labelling_overrides(job.overrides, config.variant)),
+        "system": label_with_changes(
+            label, job.overrides, labelling_overrides(job.overrides, config.variant)
+        ),
         "parameters": count_parameters(module.model),
         "comparison": comparison_of(job.folder),
         "command": command_of(job),

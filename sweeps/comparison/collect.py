@@ -49,7 +49,9 @@ def name_runs(results: Sequence[Result]) -> list[SystemName]:
         own = [part for part in overrides if part not in shared]
         if len(variants_by_label[label]) > 1:
             label = f"{label} ({result.variant})"
-        each = SystemName(", ".join([result.variant, *own]), label_with_changes(label, own))
+        each = SystemName(
+            ", ".join([result.variant, *own]), label_with_changes(label, result.overrides, own)
+        )
         repetitions[each.name, result.seed] += 1
         repetition = repetitions[each.name, result.seed]
         named.append(each if repetition == 1 else each.with_ending(f" #{repetition}"))

@@ -38,8 +38,14 @@ class Evaluation:
     systems: list[System]
     groups: list[EvalGroup]
     scoring: Scoring
-    draws: Resamples  # `scoring.resamples` draws, or more where many tests are corrected
+    test_draws: Resamples
+    """Draws of a test: more than those of the scores where many tests are corrected."""
     metrics: list[Metric]  # the metrics that at least one system has, in the order of the tables
+
+    @property
+    def draws(self) -> Resamples:
+        """Draws of the scores' intervals."""
+        return self.scoring.draws
 
     @property
     def bounds(self) -> list[Bounds]:
@@ -128,7 +134,7 @@ def evaluate(systems: Sequence[System], scoring: Scoring) -> Evaluation:
         math.comb(len(members), 2) * (1 + sum(not bucket.thin for bucket in buckets))
         for members, buckets in zip(systems_by_test, buckets_by_test, strict=True)
     )
-    draws = enough_draws(scoring.draws, tests)
+    draws = scoring.draws
     baselines_by_test = _baselines(systems_by_test, metrics)
     groups = [
         EvalGroup(members, buckets, score_subsets([*members, *more], metrics, buckets, draws), more)
@@ -138,7 +144,7 @@ def evaluate(systems: Sequence[System], scoring: Scoring) -> Evaluation:
     ]
     scored = {name for group in groups for _, name in group.subsets[0].scores}
     known = [metric for metric in metrics if metric.name in scored]
-    return Evaluation(list(systems), groups, scoring, draws, known)
+    return Evaluation(list(systems), groups, scoring, enough_draws(draws, tests), known)
 
 
 def _metrics(systems: Iterable[System]) -> list[Metric]:
@@ -153,7 +159,7 @@ def _metrics(systems: Iterable[System]) -> list[Metric]:
 
 
 def enough_draws(draws: Resamples, tests: int) -> Resamples:
-    """Draw so often that a test can be significant after correction for all tests of a table.
+    """Return the most draws of a test that has to be significant after the correction of ``tests``.
 
     No p-value is below 1 / (resamples + 1), and Holm multiplies the smallest by the tests.
     """

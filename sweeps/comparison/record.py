@@ -49,7 +49,7 @@ class ComparisonRecord(Record):
 
     name: str
     scoring: Scoring
-    resamples: int  # number of resamples drawn, at least those of `scoring`
+    resamples: int  # most resamples of a test, at least those of `scoring`
     signatures: dict[str, str]  # signatures of sacreBLEU by score
     systems: list[SystemRecord]
     tables: list[str]  # names of the files in `tables/`, without ending

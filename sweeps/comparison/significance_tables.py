@@ -8,6 +8,7 @@ from typing import NamedTuple
 from lightning_modules.metrics.lengths import THIN
 from lightning_modules.metrics.metric import Metric
 from lightning_modules.metrics.pair_tests import PairTest, compare_pairs, correct_by_holm
+from lightning_modules.metrics.resampling import ENOUGH
 from lightning_modules.metrics.systems import System
 from sweeps.comparison.evaluation import Evaluation
 from sweeps.comparison.numbers import format_p, p_floor, p_statement
@@ -45,7 +46,7 @@ class SignificanceTests:
 
     metric: Metric
     tests: Sequence[PairTest]  # tests with their p-values after Holm's correction over all of them
-    resamples: int  # number of resamples of each test
+    resamples: int  # most resamples of a test
 
     @cached_property
     def by_pair(self) -> dict[tuple[str, str, str], PairTest]:
@@ -65,7 +66,7 @@ class SignificanceTests:
     def why_no_less(self) -> str:
         """Explanation of the p-values that are shown as less than ``floor``."""
         return (
-            f"No p-value is less than {format_p(p_floor(self.resamples))}, as there are "
+            f"No p-value is less than {format_p(p_floor(self.resamples))}, as there are at most "
             f"{self.resamples:,} resamples, nor after the correction for {len(self.tests)} tests "
             f"less than {format_p(self.floor)}: more resamples could make such a p smaller."
         )
@@ -95,9 +96,9 @@ def _family(evaluation: Evaluation, metric: Metric) -> SignificanceTests:
     tests = [
         test
         for group in evaluation.groups
-        for test in compare_pairs(group.systems, group.subsets, metric, evaluation.draws)
+        for test in compare_pairs(group.systems, group.subsets, metric, evaluation.test_draws)
     ]
-    return SignificanceTests(metric, correct_by_holm(tests), evaluation.draws.count)
+    return SignificanceTests(metric, correct_by_holm(tests), evaluation.test_draws.count)
 
 
 def conclusions(evaluation: Evaluation, bleu: SignificanceTests | None) -> list[str]:
@@ -167,14 +168,16 @@ def table_of_tests(
     return Table(
         f"{tests.metric.name}_significance{ending}",
         f"Differences in {tests.metric.label}: first less second",
-        _columns(tests, systems, parts),
+        _columns(tests, systems, parts, asked),
         [_row(each, seeds) for each in tests.tests],
-        {**origin, "tests": len(tests.tests)},
+        {**origin, "resamples": tests.resamples, "tests": len(tests.tests)},
         _how_to_read(tests, {*seeds.values()}, parts.counted, asked),
     )
 
 
-def _columns(tests: SignificanceTests, systems: Sequence[System], parts: Parts) -> list[Column]:
+def _columns(
+    tests: SignificanceTests, systems: Sequence[System], parts: Parts, asked: int
+) -> list[Column]:
     alone, corrected = p_floor(tests.resamples), tests.floor
     return [
         system_column(systems, "first", "first"),
@@ -187,7 +190,7 @@ def _columns(tests: SignificanceTests, systems: Sequence[System], parts: Parts) 
         Column("p_bootstrap_holm", "after Holm", "p", floor=corrected),
         Column("p_randomisation", "p, randomisation", "p", floor=alone),
         Column("p_randomisation_holm", "after Holm", "p", floor=corrected),
-        Column("p_sacrebleu_bs", "p, sacreBLEU --paired-bs", "p", floor=alone),
+        Column("p_sacrebleu_bs", "p, sacreBLEU --paired-bs", "p", floor=p_floor(asked)),
         Column("outcome", "outcome at 5%"),
     ]
 
@@ -231,7 +234,8 @@ def _how_to_read(
         text += " Two seeds are few: about 9% of families of equal systems have a difference."
     if tests.resamples != asked:
         text += (
-            f" There are {tests.resamples:,} resamples, not {asked:,}, "
-            "so that each of so many tests can be significant."
+            f" A small p-value is of up to {tests.resamples:,} resamples, not {asked:,}, so that "
+            f"each of so many tests can be significant; a test ends once {ENOUGH} of at least "
+            f"{asked:,} resamples are as far as its difference, or once none can be."
         )
     return text

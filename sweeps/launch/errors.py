@@ -103,6 +103,12 @@ def _unread_override(override: str) -> str:
     key, equals, _ = override.partition("=")
     if not equals:
         return f"{override}: not an override; write KEY=VALUE"
+    if key.partition(".")[0] == "systems":
+        return (
+            f"{override}: Hydra cannot read this; a name on the command line has letters a to z, "
+            "digits, _ and -; for other names write a line NAME: FILE for each system into a file "
+            "NAMES.yaml, and give systems=NAMES.yaml"
+        )
     return (
         f"{override}: Hydra cannot read this value; write a value with quotes, commas, brackets or "
         f"= as '{key}=\"VALUE\"', with both kinds of quotes"

@@ -105,10 +105,11 @@ def _bar(config: DictConfig, hydra: HydraConf) -> AbstractContextManager[None]:
     alone = hydra.mode == RunMode.RUN and is_rank_zero()
     if not alone or config.task not in TASKS_OF_ONE_RUN or not sys.stdout.isatty():
         return nullcontext()
-    from lightning_modules.runs.job import label_of  # Rich and NumPy are not for --help
+    from lightning_modules.runs.job import label_of, label_with_changes  # Rich is not for --help
     from sweeps.launch.live import live_bar
 
-    label = label_of(config.variant, hydra.overrides.task, config)
+    overrides = list(hydra.overrides.task)
+    label = label_with_changes(label_of(config.variant, overrides, config), overrides)
     return live_bar(Path(hydra.runtime.output_dir), f"{label} seed {config.seed}")
 
 

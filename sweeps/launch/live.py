@@ -4,7 +4,7 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,9 +18,10 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from lightning_modules.runs.files import read_state
-from lightning_modules.runs.job import QUIET
+from lightning_modules.runs.job import QUIET, label_with_changes
 from lightning_modules.runs.paths import FAILURE, PROGRESS, RESULT
 from lightning_modules.runs.schema import TRAINING, VALIDATION, JobState
+from lightning_modules.runs.settings import key_of
 from sweeps.comparison.numbers import NOTHING
 
 TIMES_A_SECOND = 2
@@ -162,17 +163,23 @@ def labels_of(jobs: Sequence[Sequence[str]]) -> list[str]:
     Such as ``Bahdanau, additive, seed=2``.
     """
     shared = set(jobs[0]).intersection(*jobs) if len(jobs) > 1 else set()
-    return [
-        ", ".join(_label(each) for each in job if each not in shared or each.startswith("model="))
-        for job in jobs
-    ]
+    return [", ".join(_parts(job, shared)) for job in jobs]
 
 
-def _label(override: str) -> str:
-    key, _, name = override.partition("=")
-    if key != "model":
-        return override
+def _parts(job: Sequence[str], shared: Collection[str]) -> Iterator[str]:
+    model = next((each for each in job if each.startswith("model=")), None)
+    for each in job:
+        if each == model:
+            yield label_with_changes(_label(model, job), job)
+        elif each not in shared and not (model and key_of(each).startswith("model.")):
+            yield each
+
+
+def _label(model: str, job: Sequence[str]) -> str:
+    """Return the label of a job's model, given by ``model=NAME``."""
+    name = model.partition("=")[2]
+    changes = [each for each in job if key_of(each).startswith("model.")]
     try:
-        return str(compose(f"model/{name}").label)
+        return str(compose(f"model/{name}", changes).label)
     except (HydraException, OmegaConfBaseException):  # a model without a label, or a wrong name
         return name

@@ -2,7 +2,7 @@
 
 ``${folder:PARENT,NAME,${digest:}}`` gives a command its folder again. ``${scaled:N}`` is a width
 of the paper times the ``scale`` of a run, ``${scaled_freely:N}`` a width on which no other width
-depends: times ``fine_scale`` too.
+depends: times ``fine_scale`` too. ``${in_words:KEY}`` is a setting as labels say it.
 """
 
 import math
@@ -19,6 +19,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from datamodules.errors import UserError
 from lightning_modules.ranks.devices import is_rank_zero, world_size
+from lightning_modules.runs import job
 from lightning_modules.runs.identity import folder_digest, scoreboard_name
 from lightning_modules.runs.paths import HYDRA, RESULT
 from sweeps.launch import jobs
@@ -109,6 +110,11 @@ def scaled_freely(width: int, *, _root_: DictConfig) -> int:
     return _rounded(width * _factor(_root_, "scale") * _factor(_root_, "fine_scale"), 2)
 
 
+def in_words(key: str, *, _root_: DictConfig) -> str:
+    """Return a setting as the label of a system says it; ``none`` where there is no such part."""
+    return job.in_words(str(OmegaConf.select(_root_, key, default="none")))
+
+
 def _factor(config: DictConfig, name: str) -> float:
     factor = config[name]
     if not isinstance(factor, int | float) or not 0 < factor < math.inf:
@@ -124,8 +130,8 @@ def register() -> None:
     """Tell OmegaConf and Hydra of what ``conf/`` uses beside their own parts."""
     # The cache gives all jobs of a command the folder of the first call.
     OmegaConf.register_new_resolver("folder", folder, replace=True, use_cache=True)
-    others = (run_name, digest, time, scoreboard, hydra_files, on_rank_zero, scaled, scaled_freely)
-    for resolver in others:
+    labels, files = (run_name, in_words), (digest, time, scoreboard, hydra_files, on_rank_zero)
+    for resolver in (*labels, *files, scaled, scaled_freely):
         OmegaConf.register_new_resolver(resolver.__name__, resolver, replace=True)
     ConfigStore.instance().store(name="named_systems", node=DictConfig(NAMED))
     # Hydra takes plug-ins from its own namespace package alone.

@@ -10,6 +10,7 @@ from lightning_modules.testing.output_suspicions import suspicions_of_output
 from sweeps.comparison.collect import Comparison
 from sweeps.comparison.conditions import StudyCost
 from sweeps.comparison.evaluation import Evaluation, evaluate_sets
+from sweeps.comparison.numbers import in_words
 from sweeps.comparison.record import Origin
 from sweeps.comparison.significance_tables import SignificanceTests, conclusions, significance_tests
 from sweeps.comparison.tables import Table
@@ -151,6 +152,22 @@ class Findings:
                 for each in suspicions_of_output(test, output.hypotheses):
                     of_system.append(f"{system.label} seed {output.seed}: {each}")
         return {text: lines for text, lines in found.items() if lines}
+
+    @property
+    def warnings(self) -> list[str]:
+        """Lines that say what looks wrong in texts and trainings."""
+        return [line for lines in self.suspicions.values() for line in lines]
+
+    @property
+    def warned(self) -> str:
+        """What the warnings are about, and one of the warnings without its examples."""
+        found = self.suspicions
+        systems = [each for each in found if each not in (CORPUS, TRAININGS)]
+        of = systems[0] if len(systems) == 1 else f"{len(systems)} systems"
+        parts = [each for each in (CORPUS, TRAININGS) if each in found]
+        texts = in_words([*parts, f"translations of {of}"] if systems else parts)
+        first = self.warnings[0].partition(": “")[0]
+        return f"{texts}; such as: {first}" if len(self.warnings) > 1 else f"{texts}: {first}"
 
     @cached_property
     def examples(self) -> Examples:

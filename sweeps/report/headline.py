@@ -213,7 +213,7 @@ def _lengths(group: GroupTests, train_limits: Collection[int]) -> Iterator[Findi
         gaining, losing, slope = losing, gaining, -slope
     first, last = group.bounds[0], group.bounds[-1]
     pairs = math.comb(len(group.group.systems), 2)
-    p = p_statement(trend.p_holm, p_floor(group.evaluation.draws.count, pairs))
+    p = p_statement(trend.p_holm, p_floor(group.evaluation.test_draws.count, pairs))
     leading = _leading(group, gaining, losing)
     test = (
         "straight-line trend over all lengths: for every ten words more, the difference "
@@ -269,7 +269,7 @@ def _widest(group: GroupTests) -> Trend | None:
         group.group.buckets,
         group.group.subsets[1:],
         metric,
-        group.evaluation.draws,
+        group.evaluation.test_draws,
     )
     real = [each for each in trends if each.p_holm < SIGNIFICANT]
     best = group.ranked[0].name

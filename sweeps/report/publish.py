@@ -33,7 +33,7 @@ from sweeps.comparison.record import (
 from sweeps.comparison.table_files import FORMATS, write_tables
 from sweeps.report.html import render_report, vega
 from sweeps.report.report import Report
-from sweeps.report.terminal import print_page, print_report
+from sweeps.report.terminal import print_files, print_findings
 
 
 def write_all(report: Report, out: Path) -> None:
@@ -91,7 +91,7 @@ def _record(report: Report, out: Path) -> ComparisonRecord:
     return ComparisonRecord(
         name=report.findings.name,
         scoring=evaluation.scoring,
-        resamples=evaluation.draws.count,
+        resamples=evaluation.test_draws.count,
         signatures=_signatures(evaluation),
         systems=[
             SystemRecord(
@@ -123,18 +123,18 @@ def _signatures(evaluation: Evaluation) -> dict[str, str]:
     }
 
 
-def publish(report: Report, out: Path, logger: DictConfig) -> None:
-    """Print the report; if the ``logger`` is that of W&B, log it there as a run and a report.
+def publish(report: Report, out: Path, logger: DictConfig | None) -> None:
+    """Print what was found; with the ``logger`` of W&B, log it there as a run and a report.
 
     Raises ``UserError`` if W&B fails, unless ``logger.mode`` is ``auto``.
     """
     console = Console()
-    print_report(report, console)
-    if is_wandb(logger):
+    print_findings(report.findings, console)
+    if logger is not None and is_wandb(logger):
         from sweeps.report.wandb_comparison import publish_comparison
 
         known = report.findings.origin.wandb
         publish_comparison(report, (out / REPORT).read_text(encoding="utf-8"), out, logger)
         if report.findings.origin.wandb != known:
             write_text(out / REPORT, render_report(report))  # now with the link
-    print_page(out / REPORT, console)
+    print_files(out, console)

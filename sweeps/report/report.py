@@ -8,7 +8,6 @@ from typing import Any, TypeVar, get_args
 
 from omegaconf import DictConfig
 from pydantic import BaseModel
-from rich.console import RenderableType
 
 from datamodules.errors import UserError, validated
 from datamodules.plugs import find_plug, make_plug
@@ -64,11 +63,6 @@ class Part:
                 raise UserError("figures() gives no mapping from names to charts")
             _check_kinds("figures", figures.values(), get_args(Chart))
             return dict(figures)
-
-    def printed(self) -> list[RenderableType]:
-        """Return what the terminal prints."""
-        with self.errors_in_one_line():
-            return list(self.section.terminal(self.tables))
 
     @cached_property
     def lines(self) -> list[str]:

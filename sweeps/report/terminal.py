@@ -1,14 +1,26 @@
 """Print a report in the terminal."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from rich.console import Console
+from rich.console import Console, RenderableType
+from rich.measure import Measurement
 from rich.table import Table as Printed
 from rich.text import Text
 
-from sweeps.comparison.tables import Table
-from sweeps.report.report import Report
+from lightning_modules.metrics.chosen_metrics import METRICS
+from lightning_modules.metrics.lengths import THIN, Bounds
+from lightning_modules.metrics.systems import System
+from lightning_modules.runs.paths import FIGURES, REPORT, TABLES
+from sweeps.comparison.collect import FailedJob
+from sweeps.comparison.evaluation import Evaluation
+from sweeps.comparison.numbers import in_words
+from sweeps.comparison.score_tables import named_seeds
+from sweeps.comparison.tables import Cell, Column, Table
+from sweeps.report.findings import Findings
+
+WHOLE = {"exact": "EM", "aer": "AER"}
+"""Short titles of the scores on the whole test set that the terminal shows next to BLEU."""
 
 
 def rich_table(table: Table, columns: int | None = None) -> Printed:
@@ -45,15 +57,124 @@ def _printed(title: str, columns: Sequence[str]) -> Printed:
     return printed
 
 
-def print_report(report: Report, console: Console) -> None:
-    """Print what each section has for the terminal."""
-    for part in report.parts:
-        printed = part.printed()
-        for each in printed:
-            # A line of text is printed as it is, without Rich's markup.
-            console.print(each, markup=not isinstance(each, str))
-        if printed:
-            console.print()
+MOST_LINES = 25
+"""Lines of a terminal that a comparison of any number of systems prints."""
+FOR_PAGE, LEAST_TABLE = 4, 5
+"""Of these, lines for the paths of page and files and for W&B, and the least of the table."""
+MOST_JOBS = 3  # failed jobs that are named
+LONGEST_LABEL, LONGEST_TEXT = 40, 150  # characters
+LONGEST_ERRORS = 220  # characters of all errors of failed jobs
+
+
+def print_findings(findings: Findings, console: Console) -> None:
+    """Print failed jobs, the main finding, what is unfair or looks wrong, and the main table.
+
+    The page and the files have the rest.
+    """
+    printed: list[RenderableType] = [*_failed(findings.comparison.failed), *_found(findings)]
+    used = sum(len(console.render_lines(each)) for each in printed)
+    left = max(MOST_LINES - FOR_PAGE - used, LEAST_TABLE)
+    table = _scores(findings.evaluation, left, console)
+    for each in (*printed, table):
+        console.print(each)
+
+
+def _failed(jobs: Sequence[FailedJob]) -> Iterator[Text]:
+    for job in jobs[:MOST_JOBS]:
+        cause = f" {shorten(job.label, LONGEST_LABEL)} ({job.folder}): "
+        error = shorten(job.error, LONGEST_ERRORS // min(len(jobs), MOST_JOBS))
+        yield Text.assemble(("✗ failed job", "bold red"), cause, error)
+    if (more := len(jobs) - MOST_JOBS) > 0:
+        yield Text(f"✗ {more} more failed; the page names all", "bold red")
+
+
+def _found(findings: Findings) -> Iterator[Text]:
+    headline = findings.headline
+    if headline:
+        found = findings.answer or f"{headline[0].claim}."
+        yield Text(shorten(found, LONGEST_TEXT), "bold")
+        yield Text(f"({shorten(headline[0].test, LONGEST_TEXT)})", "dim")
+    if findings.caution:
+        yield Text(findings.caution, "yellow")
+    conditions = findings.comparison.conditions
+    broken = [each for each in conditions if not each.holds]
+    if len(broken) == 1:
+        line = f" {broken[0].name}: {shorten(broken[0].text, LONGEST_TEXT)}"
+        yield Text.assemble(("✗ NOT HELD", "bold red"), line)
+    elif broken:
+        names = in_words([each.name for each in broken])
+        yield Text.assemble(("✗ NOT HELD", "bold red"), f" {names}; the page says why")
+    elif conditions:
+        yield Text(f"✓ a fair comparison: all {len(conditions)} conditions hold", "green")
+    if findings.warnings:
+        line = f" {shorten(findings.warned, LONGEST_TEXT)}"
+        yield Text.assemble(("✗ looks wrong", "bold red"), line)
+
+
+def _scores(evaluation: Evaluation, lines: int, console: Console) -> Printed:
+    """Return the table of BLEU in as many ``lines``: of the highest systems, if all are too many.
+
+    Where the table would be too wide, it has the shortest and the longest sentences alone.
+    """
+    shown = list(named_seeds(evaluation, "bleu"))
+    bounds = evaluation.bounds
+    for chosen in (bounds, list(dict.fromkeys([*bounds[:1], *bounds[-1:]]))):
+        table = _scores_of(evaluation, shown, chosen)
+        if Measurement.get(console, console.options, table).maximum <= console.width:
+            break
+    ranked = sorted(shown, key=lambda each: -(evaluation.mean(each[0], None, "bleu") or 0))
+    for count in range(min(len(shown), lines), 0, -1):
+        highest = [each for each in shown if each in ranked[:count]]
+        table = _scores_of(evaluation, highest, chosen, len(shown))
+        if len(console.render_lines(table)) <= lines:
+            break
+    return table
+
+
+def _scores_of(
+    evaluation: Evaluation,
+    shown: Sequence[tuple[System, str | None]],
+    bounds: Sequence[Bounds],
+    of: int = 0,
+) -> Printed:
+    """Return the table of some systems, and of some lengths, ``of`` so many systems in all."""
+    whole = [name for name in WHOLE if name in {each.name for each in evaluation.metrics}]
+    title = f"BLEU, whole test set [95%] and by {evaluation.length_axis}"
+    title += "".join(f"; {WHOLE[name]}: {METRICS[name].label}" for name in whole)
+    if len(shown) < of:
+        title += f"; the {len(shown)} highest of {of} systems"
+    labels = {system.name: shorten(system.label, LONGEST_LABEL) for system, _ in shown}
+    columns = [Column("system", "system", labels=labels), Column("seed", "seed")]
+    columns.append(Column("bleu", "BLEU", "estimate"))
+    for each in bounds:
+        thin = "*" if min(evaluation.sentences(each)) < THIN else ""
+        columns.append(Column(each.label, each.label + thin, "number"))
+    columns += [Column(name, WHOLE[name], "number") for name in whole]
+    # Means alone: with intervals a row would not fit 80 columns.
+    rows: list[list[Cell]] = [
+        [
+            system.name,
+            seed,
+            evaluation.estimate(system, None, "bleu"),
+            *(evaluation.mean(system, each, "bleu") for each in bounds),
+            *(evaluation.mean(system, None, name) for name in whole),
+        ]
+        for system, seed in shown
+    ]
+    return rich_table(Table("printed", title, columns, rows, {}))
+
+
+def shorten(text: str, most: int) -> str:
+    """Return a text in one line of at most so many characters: its middle is left out."""
+    text = " ".join(text.split())
+    kept = (most - 3) // 2
+    return text if len(text) <= most else f"{text[:kept].rstrip()} … {text[-kept:].lstrip()}"
+
+
+def print_files(out: Path, console: Console) -> None:
+    """Print where the page and the files of a comparison are."""
+    print_page(out / REPORT, console)
+    print_line(f"tables: {out / TABLES}; figures: {out / FIGURES}", console)
 
 
 def print_page(page: Path, console: Console) -> None:

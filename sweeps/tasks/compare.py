@@ -7,8 +7,9 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
 from datamodules.errors import UserError, validated
-from lightning_modules.runs.files import find_runs
+from lightning_modules.runs.files import find_runs, read_tracker_id
 from lightning_modules.runs.paths import COMPARISON, FAILURE, MULTIRUN, RESULT, STUDIES
+from lightning_modules.runs.settings import key_of
 from lightning_modules.testing.scoring import Scoring
 from sweeps.comparison.collect import collect
 from sweeps.comparison.conditions import equally_tuned, not_tuned
@@ -20,6 +21,7 @@ from sweeps.launch.live import labels_of
 from sweeps.report.findings import Findings, StudySection
 from sweeps.report.publish import publish, write_all
 from sweeps.report.report import Report, ReportSettings, check_sections, make_report
+from sweeps.report.terminal import MOST_JOBS
 
 
 def compare(config: DictConfig) -> None:
@@ -89,9 +91,16 @@ def _compare_and_publish(
     scoring = recorded or validated(Scoring, config.scoring, "scoring")
     settings = validated(ReportSettings, config.report, "report")
     made = build_comparison(runs, out, scoring, settings, recorded is not None)
-    publish(made, out, config.logger)
+    publish(made, out, config.logger if _is_tracked(runs) else None)
     if made.findings.comparison.failed:
         raise SystemExit(1)
+
+
+def _is_tracked(runs: Sequence[Path]) -> bool:
+    """Return whether the tracker gets a comparison: it has a run, or the command names a logger."""
+    overrides = map(key_of, HydraConfig.get().overrides.task)
+    named = any(key.partition(".")[0] == "logger" for key in overrides)
+    return named or any(read_tracker_id(run) is not None for run in runs)
 
 
 def build_comparison(
@@ -114,7 +123,7 @@ def build_comparison(
         jobs: dict[str, list[str]] = {}
         for job in comparison.failed:
             jobs.setdefault(job.error, []).append(job.label)
-        causes = "; ".join(f"{error} ({', '.join(labels)})" for error, labels in jobs.items())
+        causes = "; ".join(f"{error} ({_listed(labels)})" for error, labels in jobs.items())
         raise UserError(f"no run finished, so there is nothing to compare: {causes}")
     evaluation = evaluate(comparison.systems, scoring)
     tuning = equally_tuned(studies.costs, studies.kind) if studies else not_tuned()
@@ -124,6 +133,11 @@ def build_comparison(
     report = make_report(findings, settings)
     write_all(report, out)
     return report
+
+
+def _listed(labels: Sequence[str]) -> str:
+    more = len(labels) - MOST_JOBS
+    return ", ".join([*labels[:MOST_JOBS], *([f"{more} more"] if more > 0 else [])])
 
 
 def studies_of(out: Path) -> StudySection | None:

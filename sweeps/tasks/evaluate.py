@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import yaml
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
@@ -53,10 +54,13 @@ def evaluate_systems(config: DictConfig) -> None:
 
 
 def _places(systems: Any) -> dict[str, list[str]]:
-    """Return the files or folders given for each system."""
-    if not isinstance(systems, DictConfig):
+    """Return the files or folders given for each system, by names or in a file of names."""
+    if isinstance(systems, str):
+        named = _read_names(Path(systems))
+    elif isinstance(systems, DictConfig):
+        named = OmegaConf.to_container(systems, resolve=True)
+    else:
         raise UserError(f"systems={systems}: give each a name, like systems.NAME=FILE")
-    named: Any = OmegaConf.to_container(systems, resolve=True)
     by_name = {}
     for name, given in named.items():
         places = [given] if isinstance(given, str) else given
@@ -71,6 +75,18 @@ def _places(systems: Any) -> dict[str, list[str]]:
             raise UserError(f"systems.{name}: {repeated[0]} is listed twice; give each once")
         by_name[str(name)] = places
     return by_name
+
+
+def _read_names(file: Path) -> dict[str, Any]:
+    """Read names in any letters from a YAML file, with the translations of each."""
+    wanted = f"systems={file}: give a YAML file with a line NAME: FILE for each system"
+    try:
+        content = yaml.load(file.read_text(encoding="utf-8-sig"), yaml.BaseLoader)  # all texts
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise UserError(f"{wanted} ({' '.join(str(error).split())})") from None
+    if not isinstance(content, dict):
+        raise UserError(f"{wanted}, or systems.NAME=FILE")
+    return content
 
 
 def _eval_set(config: DictConfig, scoring: Scoring) -> EvalSet | None:

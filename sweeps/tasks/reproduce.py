@@ -17,7 +17,7 @@ from lightning_modules.runs.job import Job
 from lightning_modules.runs.paths import HYDRA, REPRODUCTION
 from lightning_modules.runs.provenance import code_versions, environment, git_commit
 from lightning_modules.runs.schema import Reproduction, Result, ValueComparison
-from lightning_modules.runs.settings import top_keys_that_affect
+from lightning_modules.runs.settings import key_of, top_keys_that_affect
 from lightning_modules.tasks.train import train_in
 from lightning_modules.training.process import prepare_process
 from sweeps.comparison.tables import Column, Table
@@ -98,6 +98,8 @@ def _compared(pairs: Mapping[str, tuple[Any, Any]]) -> dict[str, ValueComparison
 def _settings(record: Path, recorded: Result, config: DictConfig) -> DictConfig:
     """Return the recorded configuration, with the folders of this command and newer settings.
 
+    The logger is the recorded one unless the command names another.
+
     Raises ``UserError`` for a damaged record, or the record of another task than training.
     """
     settings = _read(record / "config.yaml")
@@ -111,7 +113,8 @@ def _settings(record: Path, recorded: Result, config: DictConfig) -> DictConfig:
             "by task=train"
         )
     plain: Any = OmegaConf.to_container(config)
-    from_command = top_keys_that_affect(["presentation", "nothing"])
+    given = {key_of(each).partition(".")[0] for each in HydraConfig.get().overrides.task}
+    from_command = {*top_keys_that_affect(["presentation", "nothing"])} - ({"logger"} - given)
     with open_dict(settings):
         for key in config:
             if key in from_command or key not in settings:

@@ -64,7 +64,3 @@ class Section(ABC):
     def page_data(self) -> Mapping[str, Any]:
         """Return data for scripts of the page, by the ids of the elements that hold it."""
         return {}
-
-    def terminal(self, tables: Mapping[str, Table]) -> Iterable[RenderableType]:
-        """Return what the terminal prints, given the section's ``tables`` by name."""
-        return ()

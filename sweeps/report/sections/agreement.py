@@ -5,8 +5,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from rich.console import RenderableType
-from rich.table import Table as Printed
 from typing_extensions import override
 
 from lightning_modules.figures.charts import Chart, Width
@@ -22,7 +20,6 @@ from sweeps.comparison.score_tables import how_to_read, seeds, system_column
 from sweeps.comparison.significance_tables import Parts, SignificanceTests, table_of_tests
 from sweeps.comparison.tables import Cell, Column, Table
 from sweeps.report.sections import Section
-from sweeps.report.terminal import rich_table
 
 BY_DISTANCE, BY_CATEGORY = "contrast_by_distance", "contrast_by_category"
 PAIRS = Parts("pairs", "source sentences")
@@ -61,10 +58,6 @@ class DistanceAgreement(Section):
                 lines = distance_lines(contrast.groups, labels, how_to_read(contrast.origin))
                 figures |= figures_of(f"{BY_DISTANCE}{ending}", lines, width)
         return figures
-
-    @override
-    def terminal(self, tables: Mapping[str, Table]) -> Iterable[RenderableType]:
-        return [_printed(contrast) for contrast, _ in self._named]
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,15 +99,15 @@ def _contrast(choices: Mapping[System, Mapping[int, PairChoices]], draws: Resamp
     systems = list(choices)
     [first, *_] = choices[systems[0]].values()
     tested = sum(kind != "distance" for kind, *_ in first.groups)
-    draws = enough_draws(draws, tested * math.comb(len(systems), 2))
     groups = score_groups({system.name: chosen for system, chosen in choices.items()}, draws)
+    most = enough_draws(draws, tested * math.comb(len(systems), 2))
     tests = [
         replace(test, subset="all pairs" if group.kind == ALL else _title(group))
         for group in groups
         if group.kind != "distance"
-        for test in compare_pairs(group.systems, [group.subset], RIGHT_CHOICES, draws)
+        for test in compare_pairs(group.systems, [group.subset], RIGHT_CHOICES, most)
     ]
-    significance = SignificanceTests(RIGHT_CHOICES, correct_by_holm(tests), draws.count)
+    significance = SignificanceTests(RIGHT_CHOICES, correct_by_holm(tests), most.count)
     return Contrast(systems, groups, significance, draws)
 
 
@@ -190,17 +183,3 @@ def _every_distance(contrast: Contrast, name: str) -> Table:
     ]
     title = "Right choices between two translations, by single distances"
     return Table(name, title, columns, rows, contrast.origin, NOTE)
-
-
-def _printed(contrast: Contrast) -> Printed:
-    """Return right choices by distance: with all intervals a row would not fit 80 columns."""
-    everything, *ranges = contrast.of_kind("all", "distances")
-    columns = [system_column(contrast.systems), Column("all", everything.name, "estimate")]
-    columns += [Column(group.name, group.name, "number") for group in ranges]
-    rows: list[list[Cell]] = []
-    for system in contrast.systems:
-        whole, *others = (group.estimate(system.name) for group in (everything, *ranges))
-        rows.append([system.name, whole and replace(whole, deviation=None)])
-        rows[-1] += [None if each is None else each.value for each in others]
-    title = "Right choices between two translations (%) [95%], and by distance in words"
-    return rich_table(Table("printed", title, columns, rows, {}))

@@ -3,22 +3,14 @@
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
-from rich.console import RenderableType
 from typing_extensions import override
 
 from lightning_modules.figures.charts import Chart, Width
 from lightning_modules.figures.histograms import length_histogram
 from lightning_modules.runs.schema import Data
-from sweeps.comparison.corpus_tables import (
-    HISTOGRAM,
-    SPLITS,
-    cleaning_tables,
-    corpora_table,
-    splits_table,
-)
+from sweeps.comparison.corpus_tables import HISTOGRAM, cleaning_tables, corpora_table, splits_table
 from sweeps.comparison.tables import Table
 from sweeps.report.sections import Section
-from sweeps.report.terminal import rich_table_of_columns
 
 
 class Corpora(Section):
@@ -59,11 +51,3 @@ class Corpora(Section):
             for data, ending in self._named
             if data.statistics
         }
-
-    @override
-    def terminal(self, tables: Mapping[str, Table]) -> Iterable[RenderableType]:
-        return [
-            rich_table_of_columns(table, 2)
-            for name, table in tables.items()
-            if name.startswith(SPLITS)
-        ]

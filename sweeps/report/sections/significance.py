@@ -1,9 +1,8 @@
 """Sections on differences between systems: are they real?"""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rich.console import RenderableType
 from typing_extensions import override
 
 from lightning_modules.metrics.pair_tests import PairTest
@@ -108,10 +107,6 @@ class Significance(Section):
         tested = self.findings.significance.items()
         evaluation = self.findings.evaluation
         return [significance_table(evaluation, tests) for name, tests in tested if name == "bleu"]
-
-    @override
-    def terminal(self, tables: Mapping[str, Table]) -> Iterable[RenderableType]:
-        return self.findings.conclusions
 
 
 class OtherDifferences(Section):

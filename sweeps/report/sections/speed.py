@@ -1,9 +1,8 @@
 """Size and speed of the models."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from statistics import mean
 
-from rich.console import RenderableType
 from typing_extensions import override
 
 from lightning_modules.runs.schema import Result
@@ -11,7 +10,6 @@ from sweeps.comparison.collect import Comparison
 from sweeps.comparison.score_tables import system_column
 from sweeps.comparison.tables import Column, Table
 from sweeps.report.sections import Section
-from sweeps.report.terminal import rich_table
 
 MEASURES: dict[Column, Callable[[Result], float | None]] = {
     Column("parameters", "parameters", "size"): lambda result: result.parameters,
@@ -65,9 +63,6 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return float(mean(known)) if known else None
 
 
-PRINTED = 5  # number of columns that the terminal prints: more would not fit 80 columns
-
-
 class Speed(Section):
     """Costs of the models; nothing for files, whose costs are not known."""
 
@@ -77,7 +72,3 @@ class Speed(Section):
     def tables(self) -> Sequence[Table]:
         comparison = self.findings.comparison
         return [speed_table(comparison)] if comparison.runs else []
-
-    @override
-    def terminal(self, tables: Mapping[str, Table]) -> Iterable[RenderableType]:
-        return [rich_table(table, PRINTED) for table in tables.values()]

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from rich.console import RenderableType
 from typing_extensions import override
 
 from lightning_modules.metrics.bootstrap import Estimate
@@ -77,10 +76,6 @@ class Windows(Section):
         about = origin(self.findings.evaluation, "bleu")
         bleu = self.findings.significance.get("bleu")
         return [_table(self._costs, about, bleu.floor if bleu else None)] if self._costs else []
-
-    @override
-    def terminal(self, tables: Mapping[str, Table]) -> Iterable[RenderableType]:
-        return self.lines
 
 
 def window_costs(

@@ -6,17 +6,11 @@ import numpy as np
 import pytest
 
 from lightning_modules.metrics import resampling
-from lightning_modules.metrics.bleu import bleu
 from lightning_modules.metrics.bootstrap import score_subsets
 from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.lengths import length_buckets
 from lightning_modules.metrics.pair_tests import compare_pairs, correct_by_holm
-from lightning_modules.metrics.resampling import (
-    Resamples,
-    holm,
-    randomisation_p,
-    randomised_differences,
-)
+from lightning_modules.metrics.resampling import Resamples, holm, randomisation_p_values
 from lightning_modules.metrics.systems import EvalSet
 from tests.helpers.made_text import corrupted, made_references, measured, sacrebleus_p, translated
 
@@ -95,11 +89,34 @@ def test_outputs_of_several_seeds_are_exchanged_together(tests, systems):
             np.mean([output.statistics["bleu"][list(index)] for output in system.outputs], axis=0)
             for system in (systems[0], systems[2])
         )
-        [trials] = randomised_differences(
-            [(0, 1)], [first, second], bleu, Resamples(DRAWS.count, DRAWS.seed + number)
+        draws = Resamples(DRAWS.count, DRAWS.seed + number)
+        [p] = randomisation_p_values(
+            np.array([(0, 1)]), [first, second], METRICS["bleu"].score, draws, draws.count
         )
-        observed = float(bleu(first.sum(0)) - bleu(second.sum(0)))
-        assert test.p_randomisation == randomisation_p(trials, observed)
+        assert test.p_randomisation == p
+
+
+def test_more_draws_sharpen_small_p_values_alone(systems, scored, tests):
+    """The draws of the scores come first; one system of several seeds brings Student's t."""
+    more = compare_pairs(systems, scored, METRICS["bleu"], Resamples(5000, DRAWS.seed))
+    again = score_subsets(systems[:2], [METRICS["bleu"]], [], Resamples(5000, DRAWS.seed))
+    [of_all] = compare_pairs(systems[:2], again, METRICS["bleu"], Resamples(5000, DRAWS.seed))
+    assert more[0].difference == tests[0].difference
+    assert more[0].p_moses == tests[0].p_moses
+    for name in ("p_bootstrap", "p_randomisation"):
+        early, late, exact = (getattr(each, name) for each in (tests[0], more[0], of_all))
+        assert late == pytest.approx(exact, rel=0.3)
+        assert early == pytest.approx(exact, rel=0.5)
+    assert [each.p_bootstrap for each in more[1:3]] == [each.p_bootstrap for each in tests[1:3]]
+
+
+def test_clear_differences_of_many_systems_are_at_the_floor_of_the_most_draws(test_set):
+    rng = np.random.default_rng(3)
+    pair = [translated("good", test_set, test_set.references)]
+    pair.append(translated("bad", test_set, corrupted(test_set.references, 0.6, rng)))
+    scored = score_subsets(pair, [METRICS["chrf"]], [], DRAWS)
+    [test] = compare_pairs(pair, scored, METRICS["chrf"], Resamples(8000, DRAWS.seed))
+    assert test.p_bootstrap == test.p_randomisation == 1 / 8001
 
 
 def test_the_order_of_two_systems_does_not_matter(tests, systems, scored):

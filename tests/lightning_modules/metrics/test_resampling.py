@@ -14,15 +14,15 @@ from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.resampling import (
     Interval,
     Resamples,
-    bootstrap_p,
+    SequentialTests,
     degrees_of_freedom,
     expansion,
     holm,
     interval,
     mean_over_seeds,
     moses_p,
-    randomisation_p,
-    randomised_differences,
+    randomisation_p_values,
+    resampled_counts,
     resampled_sums,
     student_p,
 )
@@ -75,6 +75,19 @@ def with_ones(values):
     return np.stack([np.asarray(values, np.float64), np.ones(len(values))], axis=1)
 
 
+def p_of(draws, observed):
+    """The p-value of one difference, from draws about 0."""
+    tests = SequentialTests(np.array([observed]), len(draws), len(draws))
+    tests.add(np.array([0]), np.asarray(draws, np.float64)[None])
+    return tests.p_values[0]
+
+
+def p_of_exchanges(pairs, systems, score, draws, most=0):
+    """The p-values of pairs of systems by randomisation."""
+    most = max(most, draws.count)
+    return randomisation_p_values(np.array(pairs), systems, score, draws, most)
+
+
 def exchanged(first, second, score, stays):
     """The difference of scores after exchanging the sentences that do not stay."""
     stays = np.asarray(stays)[:, None]
@@ -99,11 +112,13 @@ def test_draws_do_not_depend_on_the_memory(monkeypatch, cells):
     draws = Resamples(50, 7)
 
     def all_draws():
-        differences = randomised_differences([(0, 1), (1, 0)], [counts, others], mean, draws)
-        return resampled_sums(counts, draws), differences
+        of_pairs = p_of_exchanges([(0, 1), (1, 0)], [counts, others], mean, draws, 2000)
+        last = [times for _, times in resampled_counts(23, Resamples(90, 7), 50)]
+        return resampled_sums(counts, draws), of_pairs, np.concatenate(last)
 
     whole = all_draws()
     monkeypatch.setattr(resampling, "CELLS", cells)
+    np.testing.assert_array_equal(whole[2] @ counts, resampled_sums(counts, Resamples(90, 7))[50:])
     for part, expected in zip(all_draws(), whole, strict=True):
         np.testing.assert_array_equal(part, expected)
 
@@ -150,10 +165,12 @@ def test_p_of_randomisation_is_sacrebleus(translations, references, counted):
     for name in SACREBLEU:
         metric = METRICS[name]
         systems = [each[metric.statistics] for each in counted]
-        differences = randomised_differences(pairs, systems, metric.score, Resamples(200, SEED))
-        for (a, b), trials in zip(pairs, differences, strict=True):
+        found = p_of_exchanges(pairs, systems, metric.score, Resamples(200, SEED))
+        stays = np.random.default_rng(SEED).integers(2, size=(200, 80), dtype=bool)
+        for (a, b), p in zip(pairs, found, strict=True):
+            trials = [exchanged(systems[a], systems[b], metric.score, row) for row in stays]
             observed = float(metric.score(systems[a].sum(0)) - metric.score(systems[b].sum(0)))
-            p_values.append(randomisation_p(trials, observed))
+            p_values.append(p)
             ties = int(np.isclose(np.abs(trials), abs(observed), rtol=1e-9).sum())
             assert name == "ter" or not ties  # TER alone is a number of words
             expected = sacrebleus_p(name, [translations[a], translations[b]], references, "ar", 200)
@@ -172,8 +189,8 @@ def test_randomisation_against_every_exchange(data, count):
         abs(exchanged(first, second, mean, stays)) for stays in product([True, False], repeat=count)
     ]
     exact = float(np.mean(np.array(every) >= abs(observed) - 1e-6))
-    [trials] = randomised_differences([(0, 1)], [first, second], mean, Resamples(4000, 1))
-    assert randomisation_p(trials, observed) == pytest.approx(exact, abs=0.035)  # 4 deviations
+    [p] = p_of_exchanges([(0, 1)], [first, second], mean, Resamples(4000, 1))
+    assert p == pytest.approx(exact, abs=0.035)  # 4 deviations
     assert exact >= 2 / 2**count
 
 
@@ -187,10 +204,10 @@ def test_what_nobody_matched_is_nothing_after_an_exchange():
         systems[0][:, 5] = 0
         systems[0][rng.choice(1500, 3, replace=False), 5] = rng.integers(1, 7, 3) / 7
         score = METRICS["bleu"].score
-        [trials] = randomised_differences([(0, 1)], systems, score, Resamples(100, 3))
+        [p] = p_of_exchanges([(0, 1)], systems, score, Resamples(100, 3))
         stays = np.random.default_rng(3).integers(2, size=(100, 1500), dtype=bool)
         expected = [exchanged(systems[0], systems[1], score, row) for row in stays]
-        np.testing.assert_allclose(trials, expected, atol=1e-9)
+        assert p == p_of(expected, score(systems[0].sum(0)) - score(systems[1].sum(0)))
 
 
 def test_rounding_makes_no_trial_smaller_than_what_was_observed():
@@ -204,25 +221,46 @@ def test_rounding_makes_no_trial_smaller_than_what_was_observed():
         for order in (rng.permutation(50) for _ in range(100))
     ]
     assert len(set(reordered)) > 1
-    assert randomisation_p(np.array(reordered), observed) == 1
-    assert bootstrap_p(observed + np.array(reordered), observed) == 1
+    assert p_of(reordered, observed) == 1
 
 
-def test_bootstrap_p_by_hand():
-    # Distances from 2: 1, 2, 5, 0, 3, 1.
-    differences = np.array([1.0, 4.0, 7.0, 2.0, -1.0, 3.0])
-    assert bootstrap_p(differences, 2.0) == pytest.approx((3 + 1) / 7)
-    assert bootstrap_p(-differences, -2.0) == pytest.approx((3 + 1) / 7)
+def test_p_by_hand():
+    deviations = [-1.0, 2.0, 5.0, 0.0, -3.0, 1.0]
+    assert p_of(deviations, 2.0) == p_of(deviations, -2.0) == pytest.approx((3 + 1) / 7)
+
+
+def test_a_test_is_drawn_until_its_p_is_known():
+    """Of 100,000 draws, the differences 1 and 3 need few, and 9 gets none that is as far."""
+    observed = np.array([1.0, 3.0, 4.0, 9.0, 0.0])
+    tests, drawn = SequentialTests(observed, 1000, 100_000), np.zeros(5)
+    rng = np.random.default_rng(0)
+    while len(numbers := tests.unsettled):
+        tests.add(numbers, rng.normal(size=(len(numbers), 1000)))
+        drawn[numbers] += 1000
+    assert drawn.tolist() == [1000, pytest.approx(37_000, abs=12_000), 100_000, 1000, 1000]
+    exact = 2 * stats.norm.sf(observed)
+    assert tests.p_values[:3] == pytest.approx(exact[:3], rel=0.5)
+    assert tests.p_values[3] == 1 / 100_001  # as of all draws
+    assert tests.p_values[4] == 1
+
+
+def test_p_values_of_early_ends_reject_no_more_than_their_level():
+    """Of differences that are draws themselves, a share of at most p has a p-value of at most p."""
+    rng = np.random.default_rng(1)
+    tests = SequentialTests(rng.normal(size=4000), 200, 4000)
+    while len(numbers := tests.unsettled):
+        tests.add(numbers, rng.normal(size=(len(numbers), 200)))
+    for level in (0.001, 0.01, 0.05, 0.3, 0.5):
+        deviation = np.sqrt(level * (1 - level) / 4000)
+        assert (tests.p_values <= level).mean() <= level + 3 * deviation
 
 
 def test_p_is_never_zero():
-    far = np.full(99, 50.0)
-    assert bootstrap_p(far, 50.0) == 0.01
-    assert moses_p(far, 50.0) == 0.01
-    assert randomisation_p(np.zeros(99), 50.0) == 0.01
-    assert student_p(np.array([-1.0, 1.0] * 50), 1e9, 30.0) == 1 / 101
-    assert student_p(np.zeros(99), 2.0, 3.0) == 0.01
-    assert student_p(np.zeros(99), 0.0, 3.0) == 1
+    assert moses_p(np.full(99, 50.0), 50.0) == 0.01
+    assert p_of(np.zeros(99), 50.0) == 0.01
+    assert student_p(np.array([-1.0, 1.0] * 50), 1e9, 30.0, 100) == 1 / 101
+    assert student_p(np.zeros(99), 2.0, 3.0, 99) == 0.01
+    assert student_p(np.zeros(99), 0.0, 3.0, 99) == 1
 
 
 # Families
@@ -302,5 +340,5 @@ def test_students_p_is_that_of_welchs_test():
     deviations = np.tile([-spread, spread], 5000)
     observed = first.mean() - second.mean()
     for sign in (1, -1):
-        p = student_p(deviations, sign * observed, float(welch.df))
+        p = student_p(deviations, sign * observed, float(welch.df), 10_000)
         assert p == pytest.approx(welch.pvalue)

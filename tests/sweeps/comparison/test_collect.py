@@ -109,6 +109,21 @@ def test_a_name_is_the_variant_and_what_only_some_of_its_runs_were_given(runs, n
         ),
         (
             [
+                ("luong", 1, ["+model.cell=my_cell.Mine", "scale=0.5"], "Luong global, dot"),
+                ("luong", 2, ["+model.cell=my_cell.Mine", "scale=0.5"], "Luong global, dot"),
+            ],
+            ["Luong global, dot with +model.cell=my_cell.Mine"] * 2,
+        ),
+        (
+            [
+                ("luong", 1, ["model.attention.score=a.Dot"], "Luong global, a.Dot"),
+                ("luong", 1, ["model.layers=2", "model.attention.score=dot"], "Luong global, dot"),
+                ("luong", 1, [], "Luong global, dot"),
+            ],
+            ["Luong global, a.Dot", "Luong global, dot with model.layers=2", "Luong global, dot"],
+        ),
+        (
+            [
                 ("bahdanau", 1, ["model=bahdanau"], "Bahdanau"),
                 ("copied", 1, ["model=copied"], "Bahdanau"),
             ],

@@ -10,11 +10,10 @@ from lightning_modules.runs.files import read_predictions
 from sweeps.comparison.collect import collect
 from sweeps.comparison.evaluation import evaluate, evaluate_sets
 from sweeps.comparison.score_tables import by_length, score_tables
-from sweeps.report.report import make_report
 from sweeps.report.sections.length_curves import length_lines
-from sweeps.report.terminal import print_report
+from sweeps.report.terminal import print_findings
 from tests.helpers import run_folders
-from tests.helpers.run_folders import REPORT, SCORING, TEXT, Text, make_run, text, translations
+from tests.helpers.run_folders import SCORING, TEXT, Text, make_run, text, translations
 
 PHRASES = translations(TEXT.references, "phrases")
 WORSE = translations(TEXT.references, "none", 9)
@@ -102,11 +101,10 @@ def test_the_figure_has_a_dashed_line_with_a_name_for_each(findings_of):
 def test_the_terminal_shows_them_in_80_columns(findings_of):
     found = findings_of(run(), run("luong"))
     console = Console(width=80, record=True, file=io.StringIO())
-    print_report(make_report(found, REPORT), console)
+    print_findings(found, console)
     shown = console.export_text()
     lines = [line.split() for line in shown.splitlines()]
     assert any(line[:3] == ["phrase", "table", "–"] for line in lines)
-    assert "Baselines without a model" in shown
     assert ["system", "seed", "BLEU", "1–10", "11–20", "21–30*", "EM", "AER"] in lines
 
 

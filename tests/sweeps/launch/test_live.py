@@ -237,6 +237,11 @@ def test_a_file_that_cannot_be_read_is_no_state(tmp_path, content):
         ),
         (["model=seq2seq", "seed=range(3,5)"], ["seq2seq 3", "seq2seq 4"], []),
         (["model=nosuch", "seed=1", "seed=7"], ["nosuch 7"], ["nosuch, seed=7"]),
+        (
+            ["model=luong_global,bahdanau", "model.attention.score=concat", "seed=1"],
+            ["luong_global 1", "bahdanau 1"],
+            ["Luong global, concat", "Bahdanau, concat"],
+        ),
     ],
 )
 def test_every_combination_is_a_job_named_by_what_differs(arguments, jobs, labels):

@@ -134,7 +134,6 @@ def show(findings, settings):
     assert report.tables
     assert isinstance(report.figures, dict)
     for part in report.parts:
-        part.printed()
         assert part.lines is not None
     render_report(report)
 

@@ -1,0 +1,74 @@
+"""What a terminal gets of a comparison: failed jobs first, at most 25 lines, the main table."""
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from lightning_modules.metrics.systems import EvalSet
+from sweeps.comparison.collect import Comparison, FailedJob
+from sweeps.comparison.conditions import Condition
+from sweeps.comparison.evaluation import evaluate
+from sweeps.report.findings import Findings
+from sweeps.report.terminal import FOR_PAGE, MOST_LINES, print_findings, shorten
+from tests.helpers.made_text import corrupted, made_references, translated
+from tests.helpers.run_folders import scoring_of
+
+LONG = "Luong global, dot with data.reordering=1, model.layers=2, optimizer.lr=0.00123"
+
+
+def found(count, failed=0, label="系统"):
+    """Findings on ``count`` systems, each better than the one before."""
+    rng = np.random.default_rng(0)
+    references = made_references(60, rng, longest=25)
+    test = EvalSet(references, references)
+    systems = [
+        translated(f"{label} {number}", test, corrupted(references, 0.5 - 0.01 * number, rng))
+        for number in range(count)
+    ]
+    evaluation = evaluate(systems, scoring_of(edges=[10, 20, 30], resamples=100, metrics=["bleu"]))
+    why = "the loss is not a number " * 20
+    jobs = [FailedJob(f"{LONG} {n}", Path(f"outputs/x/{n}"), why) for n in range(failed)]
+    conditions = [
+        Condition(f"condition {n}", False, "why " * 99, by_design=False) for n in range(3)
+    ]
+    return Findings("x", evaluation, Comparison([], jobs, conditions))
+
+
+def printed(findings, width=80):
+    console = Console(width=width, file=io.StringIO(), color_system=None, record=True)
+    print_findings(findings, console)
+    return console.export_text()
+
+
+@pytest.mark.parametrize(("count", "failed"), [(2, 1), (3, 0), (20, 7)])
+@pytest.mark.parametrize("label", ["system", LONG])
+def test_any_number_of_systems_takes_25_lines(count, failed, label):
+    text = printed(found(count, failed, label))
+    assert len(text.splitlines()) <= MOST_LINES - FOR_PAGE
+    assert all(len(line) <= 80 for line in text.splitlines())
+    assert text.startswith("✗ failed job") == bool(failed)
+    assert ("4 more failed; the page names all" in text) == (failed == 7)
+    assert "✗ NOT HELD condition 0, condition 1 and condition 2; the page says why" in text
+    if not failed:
+        assert f"{label} 2"[-8:] in text  # the last is the best
+
+
+def test_the_highest_of_many_systems_are_shown():
+    text = printed(found(20), width=120)
+    assert "highest of 20 systems" in text
+    rows = [line.split()[1] for line in text.splitlines() if line.startswith("系统 ")]
+    assert "19" in rows
+    assert "0" not in rows
+
+
+def test_the_failure_has_name_folder_and_error():
+    text = " ".join(printed(found(2, 1), width=400).split())
+    assert f"{shorten(LONG + ' 0', 40)} (outputs/x/0): the loss is not a number" in text
+
+
+def test_a_shortened_text_keeps_both_ends():
+    assert shorten("a\nb", 10) == "a b"
+    assert shorten("abcdefghijk", 9) == "abc … ijk"
