@@ -8,6 +8,7 @@ import pytest
 from omegaconf import OmegaConf
 
 from lightning_modules.runs.files import find_runs
+from lightning_modules.runs.paths import TRACKER_ID
 from sweeps.tasks.compare import build_comparison, compare_jobs
 from tests.helpers.commands import ROOT, TINY, in_process, inside, mistake, places
 from tests.helpers.refusals import refused
@@ -48,6 +49,29 @@ def test_runs_and_folders_of_runs_are_compared(tmp_path, quick_reports):
     comparison = json.loads((tmp_path / "compared" / "comparison.json").read_text())
     labels = [run["label"] for run in comparison["runs"]]
     assert labels == ["none", "luong", "transformer"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("task", ["compare", "report"])
+def test_the_tracker_gets_what_it_has_runs_of(tmp_path, quick_reports, monkeypatch, task):
+    """Runs with logger=none are compared without W&B, unless the command names the logger."""
+    published: list[object] = []
+    monkeypatch.setattr(
+        "sweeps.report.wandb_comparison.publish_comparison", lambda *given: published.append(given)
+    )
+    runs = tmp_path / "runs"
+    make_run(runs / "0", "none")
+    run = make_run(runs / "1", "luong")
+    given = [f"task={task}", f"runs={runs}", f"hydra.run.dir={tmp_path}/out"]
+    inside(*given)
+    assert not published
+    inside(*given, "logger=wandb")
+    assert len(published) == 1
+    (run / TRACKER_ID).write_text("abc")
+    inside(*given)
+    assert len(published) == 2
+    inside(*given, "logger=none")
+    assert len(published) == 2
 
 
 @pytest.mark.parametrize(

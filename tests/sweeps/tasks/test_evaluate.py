@@ -252,6 +252,31 @@ def test_several_references_and_case_are_those_of_sacrebleu(here):
     assert "references: ref, second" in page
 
 
+NAMES = [
+    "50 % of_R&D #1", 'the "best" {\\one}', "$x^2$ ~ C:\\tmp", "Müller’s Übersetzer", "机器翻译",
+    "الترجمة", "😀 🇫🇷", "=1+1", "<b>bold</b>", "no", "1",
+]  # fmt: skip
+"""Names of systems with what shells, YAML, LaTeX, HTML and spreadsheets read as their own."""
+
+
+@pytest.mark.long
+def test_systems_have_names_in_any_letters(here):
+    write(here / "names.yaml", [f"{json.dumps(name, ensure_ascii=False)}: none1" for name in NAMES])
+    assert evaluate(*FILES, "systems=names.yaml", "scoring.metrics=[bleu]") == 0
+    assert [row["system"] for row in rows(here / "out")] == NAMES
+    page = (here / "out" / "report.html").read_text(encoding="utf-8")
+    assert "<b>bold</b>" not in page.partition("<script")[0]
+    with (here / "out" / "tables" / "scores.csv").open(encoding="utf-8", newline="") as file:
+        assert [row["system"] for row in csv.DictReader(file)] == [
+            f"'{name}" if name.startswith("=") else name for name in NAMES
+        ]
+    latex = (here / "out" / "tables" / "scores.tex").read_text(encoding="utf-8")
+    assert latex.isascii() or "Müller" not in latex
+    assert r"50 \% of\_\allowbreak{}R\&D \#1" in latex
+    for figure in (here / "out" / "figures").glob("bleu_by_length.*"):
+        assert figure.stat().st_size
+
+
 MISTAKES = {
     "sentence_labels=short has 64 lines, the references have 65": [*TWO, "sentence_labels=short"],
     "sentence_labels=blank, line 10: empty": [*TWO, "sentence_labels=blank"],
@@ -259,7 +284,13 @@ MISTAKES = {
     "systems.a=None: give a file": [*FILES, "systems.a=null"],
     "systems.a=[]: give a file": [*FILES, "systems.a=[]"],
     "systems.a={'b': 'none1'}: give a file": [*FILES, "systems.a.b=none1"],
-    "systems": [*FILES, "systems=none1"],
+    "systems=none1: give a YAML file with a line NAME: FILE for each system": [
+        *FILES, "systems=none1",
+    ],
+    "systems=nowhere: give a YAML file with a line NAME: FILE": [*FILES, "systems=nowhere"],
+    "systems.a%=none1: Hydra cannot read this; a name on the command line has letters a to z": [
+        *FILES, "systems.a%=none1",
+    ],
     "systems.a=none1: needs references=FILE": ["systems.a=none1"],
     "references: ref is listed twice; give each once": ["references=[ref,ref]", "systems.a=none1"],
     "references=short has 64 lines, references=ref has 65": [

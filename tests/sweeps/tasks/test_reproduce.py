@@ -8,6 +8,7 @@ from unittest.mock import patch
 
 import pytest
 
+from lightning_modules.runs.paths import TRACKER_ID
 from tests.helpers.commands import TINY, in_process, inside, mistake, places
 from tests.helpers.run_folders import unsealed
 
@@ -21,7 +22,7 @@ def run(space) -> Path:
 
 
 def reproduce(run: Path, space: Path, name: str) -> object:
-    where = [*places(space), f"hydra.run.dir={space / name}", "logger=none"]
+    where = [*places(space), f"hydra.run.dir={space / name}"]
     return in_process("task=reproduce", f"run={run}", *where)
 
 
@@ -37,6 +38,7 @@ def test_a_run_comes_to_the_same_again(run, space, capsys):
     assert "every score and translation is the same" in output
     content = json.loads((space / "same" / "reproduction.json").read_text())
     assert content["bleu"]["then"] == content["bleu"]["now"]
+    assert not (space / "same" / TRACKER_ID).exists()  # the record's logger is none
     for name in ("result.json", "predictions.jsonl", "history.csv"):
         assert (space / "same" / name).is_file()
     config = json.loads((space / "same" / "result.json").read_text())["config"]
