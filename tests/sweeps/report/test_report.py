@@ -146,10 +146,10 @@ def test_the_terminal_shows_it_all_within_its_width(built, width):
     evaluation = report.findings.evaluation
     whole = evaluation.estimate(evaluation.systems[1], None, "bleu")
     shown = f"{whole.value:.1f} [{whole.low:.1f}, {whole.high:.1f}] ± {whole.deviation:.1f}"
-    for words in ("21–30", "63.2", "EM", "AER", shown):
+    for words in ("21–30", "EM", "AER", shown):
         assert words in text
     assert "✗ NOT HELD parameters" in text
-    assert text.startswith("✗ failed job bahdanau, seed 1 (")
+    assert text.startswith("✗ failed job bahdanau, seed 1")
     assert "[red]memory[/red]" in text
 
 
