@@ -59,7 +59,7 @@ def test_two_systems_are_scored_as_by_sacrebleu_and_told_in_every_format(here, c
     assert {path.name for path in (out / "tables").iterdir()} == tables
     assert "luong" in (out / "report.html").read_text(encoding="utf-8")
     output = capfd.readouterr().out
-    assert "BLEU differs" in output
+    assert "“luong” has the highest BLEU" in output
     assert "out/report.html" in output
     for made in ("luong", "none", f"{values(out)['none']['bleu']:.1f}"):
         assert made in output
