@@ -95,8 +95,8 @@ def _eval_set(config: DictConfig, scoring: Scoring) -> EvalSet | None:
         if (plain := config[option]) is None:
             continue
         files = list(map(str, plain if isinstance(plain, ListConfig) else [plain]))
-        if not files or (len(files) > 1 and option != "references"):
-            raise UserError(f"{option}={plain}: give one file")
+        if not files:
+            raise UserError(f"{option}=[]: give a file")
         repeated = [file for file in files if files.count(file) > 1]
         if repeated:
             raise UserError(f"{option}: {repeated[0]} is listed twice; give each once")

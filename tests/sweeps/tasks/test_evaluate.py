@@ -296,7 +296,8 @@ MISTAKES = {
     "references=short has 64 lines, references=ref has 65": [
         "references=[ref,short]", "systems.a=none1",
     ],
-    "sources=['ref', 'ref']: give one file": [*FILES[:1], "sources=[ref,ref]", "systems.a=none1"],
+    "sources=['ref', 'ref']: give a path": [*FILES[:1], "sources=[ref,ref]", "systems.a=none1"],
+    "references=[]: give a file": ["references=[]", "systems.a=none1"],
     "systems.a=run: its further references differ": [
         "references=[ref,none1]", "sources=src", "systems.a=run",
     ],
@@ -319,7 +320,7 @@ MISTAKES = {
     "references=gap, line 5: empty": ["references=gap", "sources=src", "systems.a=none1"],
     "sources=gap, line 5: empty": ["references=ref", "sources=gap", "systems.a=none1"],
     "systems.a=failed: is not the folder of a finished run": ["systems.a=failed"],
-    "systems.a=broken: predictions.jsonl is missing": ["systems.a=broken"],
+    "broken/predictions.jsonl: is missing": ["systems.a=broken"],
     "systems.a: has both run folders and files": [*FILES, "systems.a=[run,none1]"],
     "systems.a=other: its reference 1 differs": [*FILES, "systems.a=other"],
     "systems.a=few: its test set has 5 sentences, not 65": [*FILES, "systems.a=few"],
