@@ -63,7 +63,7 @@ def decode_lines(
         )
     # Not splitlines, which also splits at characters inside sentences, such as U+2028.
     lines = text.removesuffix("\n").split("\n")
-    if first == 1 and lines == [""]:
+    if first == 1 and not text:
         raise UserError(f"{path} is empty: fetch it again or set {option}=...")
     if "\r" not in text:
         return lines

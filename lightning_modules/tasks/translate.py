@@ -145,8 +145,7 @@ def read_chunks(name: str) -> Iterator[list[str]]:
         return
     first, place = 1, Path("standard input")
     for content in _chunks_of(sys.stdin.buffer):
-        # One empty line is no empty file.
-        lines = [""] if content == b"\n" else decode_lines(place, content, "input", first)
+        lines = decode_lines(place, content, "input", first)
         first += len(lines)
         yield lines
     if first == 1:
@@ -234,7 +233,7 @@ class LineTranslator:
         """What is odd about all lines so far."""
         if not self._lines or self._unknown < self._lines:
             return None
-        return all_unknown(f"of the {self._lines:,} lines", self._example)
+        return all_unknown(self._lines, "lines", self._example)
 
     def _check(self, lines: Sequence[str], before: int) -> None:
         """Raise ``UserError`` for the first line that is longer than a limit."""

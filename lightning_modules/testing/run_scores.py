@@ -90,7 +90,7 @@ def _unknown_in_all(
     first = tokens[: pairs.src.lengths[0]].tolist()
     pieces = zip(first, tokenizers.source.pieces_of_line(sources[0]), strict=True)
     example = next(piece for token, piece in pieces if token == UNK)
-    return all_unknown(f"of the {len(pairs):,} test sources", example)
+    return all_unknown(len(pairs), "test sources", example)
 
 
 class _Found(NamedTuple):

@@ -45,10 +45,11 @@ def read_replacement(decoding: DictConfig) -> Dictionary | None:
     return {} if file is None else _read_dictionary(str(file))
 
 
-def all_unknown(which: str, example: str) -> str:
-    """Return the warning that each source, ``of the 7 lines``, has a word that nobody has seen."""
+def all_unknown(count: int, sources: str, example: str) -> str:
+    """Return the warning that each of so many ``sources`` has a word that no training had."""
+    each = "the only line" if count == 1 else f"each of the {count:,} {sources}"
     return (
-        f"each {which} has a word that the source vocabulary lacks, such as “{example}”: write the "
+        f"{each} has a word that the source vocabulary lacks, such as “{example}”: write the "
         "text as the training text (language, case, spaces), or train with tokenizer=bytes, which "
         "knows all words"
     )

@@ -82,6 +82,7 @@ def test_several_translations_have_numbers_also_of_blank_lines(trained, tmp_path
     found = translated(trained, tmp_path, LINES, *several)
     assert [line.split(" ||| ")[0] for line in found] == ["0", "0", "2", "2"]
     assert translated(trained, tmp_path, ["", ""], *several) == []
+    assert translated(trained, tmp_path, [""]) == [""]
 
 
 @pytest.mark.parametrize(
