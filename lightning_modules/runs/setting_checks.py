@@ -6,19 +6,25 @@ together stays their own error.
 
 import inspect
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import hydra.utils
 from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf.errors import (
+    InterpolationToMissingValueError,
+    MissingMandatoryValue,
+    OmegaConfBaseException,
+)
 
 from datamodules.errors import UserError
+from datamodules.files import STREAM, what_is
 from lightning_modules.runs.provenance import HARNESS
+from lightning_modules.runs.setting_search import is_known, unknown_key
 from lightning_modules.runs.settings import (
-    PREPARED,
     flatten,
     group_files,
     is_read_by,
@@ -26,92 +32,128 @@ from lightning_modules.runs.settings import (
     setting_of,
     settings,
     top_keys_that_affect,
+    value_of,
 )
-
-CLOSE, SAME = 0.7, 0.9
-"""Least similarity of two spellings in one group and in two groups, from 0 to 1."""
-
-
-def unknown_key(key: str) -> str:
-    """Return the error for a key that is no setting of the composed configuration, as one line."""
-    return f"{key}: no such setting; {_remedy(key)}"
-
-
-def is_known(key: str) -> bool:
-    """Return whether the table lists a key, or a mapping above the key that takes any keys."""
-    if key in settings():
-        return True
-    parent = key
-    while parent := parent.rpartition(".")[0]:
-        if parent in settings():
-            setting = settings()[parent]
-            return setting.takes_further or not setting.is_group
-    return False
-
-
-def _remedy(key: str) -> str:
-    files = [file for file in group_files() if file.group not in PREPARED and key in file.values]
-    choices = [f"{file.group}={file.name}" for file in files]
-    if choices:
-        return f"choose {' or '.join(choices)}"
-    if key.startswith("sweep.space."):
-        return f"the space has no such parameter; add it: +{key}={{type: float, low: …, high: …}}"
-    if is_known(key):
-        return f"the chosen class may take it: give +{key}=..."
-    if (near := _nearest(key)) is not None:
-        return f"did you mean {near}?"
-    group = key.partition(".")[0]
-    if group in settings() and settings()[group].is_group:
-        return f"task=settings prefix={group} lists the settings of {group}"
-    return "task=settings lists all settings"
-
-
-def _nearest(key: str) -> str | None:
-    """Return the setting with the nearest spelling, first of the same group; None for no such."""
-    group, _, name = key.rpartition(".")
-    names = {
-        other.rpartition(".")[2]: other for other in settings() if other.rpartition(".")[0] == group
-    }
-    if close := get_close_matches(name, names, 1, CLOSE):
-        return names[close[0]]
-    elsewhere = {other.rpartition(".")[2]: other for other in settings()}
-    close = get_close_matches(name, elsewhere, 1, SAME)
-    return elsewhere[close[0]] if close else None
-
 
 PACKAGES = (*HARNESS, "torch", "pytorch_lightning")
 """Packages whose classes take the types that the table of settings says."""
 ATTENTION = "model.attention"
 MISSING = "???"
+NUMBER = re.compile(r"[-+]?\d[\d_]*(\.\d*)?(e[-+]?\d+)?", re.IGNORECASE)
 OF_A_CORPUS = re.compile(r"^data\.corpora\.[^.]+\.")
 """Beginning of the keys of one corpus of a mixture, which has the settings of any corpus."""
 CLASSES = ("_target_", "score", "window", "cell", "kind")
 """Keys that may name a user's class, which takes further keys of the group."""
 
 
-def check_settings(config: DictConfig, overrides: Iterable[str] = ()) -> None:
+def check_settings(config: DictConfig, overrides: Sequence[str] = ()) -> None:
     """Check keys, types and ranges of a composed configuration, and what its task reads.
 
-    The arguments of a user's class are left to the class: a name of the table may mean something
-    else there. Raises ``UserError``, which names the first mistake with the setting to change.
+    Numbers that stand for texts become texts in ``config``. The arguments of a user's class are
+    left to the class: a name of the table may mean something else there. Raises ``UserError``,
+    which names the first mistake with the setting to change.
     """
-    written: Any = OmegaConf.to_container(config)
-    _check_keys(flatten(written))
-    values = flatten({key: _resolved(config, key, value) for key, value in written.items()})
+    for override in overrides:
+        check_removal(override, overrides)
+        _check_choice(override)
+    _read_as_meant(config, overrides)
+    _check_keys(flatten(OmegaConf.to_container(config)))  # type: ignore[arg-type]
+    values = flatten(_without_interpolations(config))
     _check_values(values)
     _check_attention(values)
+    _check_match(values)
     _check_read(str(config.task), overrides)
 
 
+def check_removal(override: str, overrides: Iterable[str] = ()) -> None:
+    """Raise ``UserError`` for ``~KEY`` of a setting that every run has.
+
+    What may go: entries of mappings, callbacks that affect no weights, and arguments of a group
+    whose class one of ``overrides`` changes.
+    """
+    key = key_of(override)
+    setting, group = settings().get(key), key.rpartition(".")[0]
+    if not override.startswith("~") or setting is None:
+        return
+    parent = settings().get(group)
+    if parent is not None and parent.takes_further and setting.affects != "weights":
+        return
+    given = [key_of(other) for other in overrides if not other.startswith("~")]
+    if any(f"{group}.{name}" in given for name in CLASSES):
+        return
+    files = [file.name for file in group_files() if file.group == key]
+    if files:
+        remedy = f"give {key}=NAME, one of {', '.join(files)}"
+    elif setting.is_group:
+        remedy = f"change one of its settings, which task=settings find={key}. lists"
+    elif setting.type.or_null:
+        remedy = f"give {key}=null"
+    else:
+        remedy = f"give {key}=...: {setting.type}"
+    raise UserError(f"~{key}: a setting cannot be removed; {remedy}")
+
+
+def _check_choice(override: str) -> None:
+    """Raise ``UserError`` for several files of a group, which would be mixed: ``model=[a,b]``."""
+    key, value = key_of(override), value_of(override) or ""
+    if value.startswith("[") and any(file.group == key for file in group_files()):
+        names = value.strip("[] ")
+        raise UserError(f"{override}: give one file; -m {key}={names} runs a job for each")
+
+
+def _read_as_meant(config: DictConfig, overrides: Iterable[str]) -> None:
+    """Turn numbers of texts into texts, as written in an override, and 1e6 into a whole number."""
+    written = {key_of(each): value_of(each) for each in overrides}
+    for key, value in flatten(OmegaConf.to_container(config)).items():  # type: ignore[arg-type]
+        setting = settings().get(OF_A_CORPUS.sub("data.", key))
+        if setting is not None and not isinstance(value, str | dict | None):
+            meant = setting.type.meant(value, written.get(key))
+            if meant is not value:
+                OmegaConf.update(config, key, meant)
+
+
+def _without_interpolations(config: DictConfig) -> dict[str, Any]:
+    written: Any = OmegaConf.to_container(config)
+    return {key: _resolved(config, key, value) for key, value in written.items()}
+
+
 def _resolved(config: DictConfig, key: str, written: Any) -> Any:
-    """Return the value of a key at the top without interpolations, where they can be resolved."""
+    """Return the value of a key at the top without interpolations; as written without a value.
+
+    Raises ``UserError`` with the key of an interpolation that fails.
+    """
     try:
         value = config[key]
         return OmegaConf.to_container(value, resolve=True) if OmegaConf.is_config(value) else value
+    except (MissingMandatoryValue, InterpolationToMissingValueError):
+        return written  # which the task names
     except OmegaConfBaseException as error:
         if isinstance(error.__context__, UserError):
             raise error.__context__ from None
-        return written  # a missing value, which the task names
+        raise UserError(failed_interpolation(config, [key]) or f"{key}: {error}") from None
+
+
+def failed_interpolation(config: DictConfig, keys: Iterable[str]) -> str | None:
+    """Return the error of the first interpolation below these keys at the top that fails."""
+    written: Any = OmegaConf.to_container(config)
+    return next(filter(None, (_failed(config, written[key], key) for key in keys)), None)
+
+
+def _failed(node: Any, written: Any, name: Any, parent: str = "") -> str | None:
+    """Return the error of the first interpolation in ``node[name]`` that fails, or None."""
+    key = f"{parent}[{name}]" if isinstance(name, int) else f"{parent}.{name}".lstrip(".")
+    try:
+        value = node[name]
+    except (MissingMandatoryValue, InterpolationToMissingValueError):
+        return None
+    except OmegaConfBaseException as error:
+        why = " ".join(str(error).splitlines()[0].split())
+        return f"{key}={written}: {why}; give a value, or the key of another setting"
+    if isinstance(written, dict):
+        inside: Iterable[tuple[Any, Any]] = written.items()
+    else:
+        inside = enumerate(written) if isinstance(written, list) else ()
+    return next(filter(None, (_failed(value, each, part, key) for part, each in inside)), None)
 
 
 def _check_keys(values: Mapping[str, Any]) -> None:
@@ -131,8 +173,17 @@ def _check_values(values: Mapping[str, Any]) -> None:
         if key.startswith(own) and not key.endswith("._target_"):
             continue
         if not setting.type.allows(value):
-            shown = "null" if value is None else value
-            raise UserError(f"{key}={shown}: give {setting.type}")
+            raise UserError(f"{key}={_shown(value)}: give {setting.type}")
+
+
+def _shown(value: Any) -> str:
+    """Return a value as Hydra reads it: a text of digits has quotes."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    is_number = isinstance(value, str) and NUMBER.fullmatch(value)
+    return f"'{value}' (a text)" if is_number else str(value)
 
 
 def _check_parent(key: str) -> None:
@@ -162,6 +213,41 @@ def _check_attention(values: Mapping[str, Any]) -> None:
         raise UserError(
             f"{options[0]}: this variant has no attention; choose another, such as model=bahdanau"
         )
+
+
+def _check_match(values: Mapping[str, Any]) -> None:
+    """Raise ``UserError`` for a scale beside ``match``, which would choose it."""
+    found = any(key.startswith("match.found.") for key in values)  # by this run, before a restart
+    for name in () if found or values.get("match.by") is None else ("scale", "fine_scale"):
+        if values[name] != 1:
+            raise UserError(
+                f"{name}={values[name]}: match={values['match.by']} chooses it; leave one of them "
+                f"out ({name}=1 or match=none)"
+            )
+
+
+def check_inputs(config: DictConfig, overrides: Iterable[str] = ()) -> None:
+    """Raise ``UserError`` for the first file or folder that the task reads and that is missing.
+
+    A task that starts from a run reads only what the command gives: the rest is of the run.
+    """
+    name = tasks().get(str(config.task), "train")
+    given = tuple(map(key_of, overrides)) if "checkpoint" in config else ("",)
+    for key, value in flatten(_without_interpolations(config)).items():
+        setting = setting_of(OF_A_CORPUS.sub("data.", key))
+        if setting is None or not setting.exists or not _reads(name, key):
+            continue
+        if not key.startswith(given):
+            continue
+        for path in value if isinstance(value, list) else [value]:
+            if isinstance(path, str) and path not in (MISSING, STREAM, *setting.type.choices):
+                _check_there(key, Path(path))
+
+
+def _check_there(key: str, path: Path) -> None:
+    if not path.exists():
+        place = "" if path.is_absolute() else f" in {Path.cwd()}"
+        raise UserError(f"{key}={path}: {what_is(path)}{place}; correct the path")
 
 
 def _check_read(task: str, overrides: Iterable[str]) -> None:

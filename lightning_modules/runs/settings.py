@@ -32,6 +32,10 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str) or _is_float(value)
 
 
+def _is_path(value: Any) -> bool:
+    return _is_text(value) and value != ""
+
+
 def _is_interval(value: Any) -> bool:
     """Accept what Lightning accepts: a positive number, or ``days:hours:minutes:seconds``."""
     if isinstance(value, str):
@@ -48,9 +52,9 @@ KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
         lambda value: _is_text(value) and NAME.fullmatch(str(value)) is not None,
         "a name: a letter or digit, then up to 99 characters without slashes",
     ),
-    "path": (_is_text, "a path"),
+    "path": (_is_path, "a path"),
     "paths": (
-        lambda value: all(map(_is_text, value if isinstance(value, list) else [value])),
+        lambda value: all(map(_is_path, value if isinstance(value, list) else [value])),
         "a path or a list of paths",
     ),
     "list": (lambda value: isinstance(value, list), "a list"),
@@ -104,16 +108,30 @@ class ValueType(NamedTuple):
         if not KINDS[self.kind][0](value):
             return False
         if self.choices and value not in self.choices:
-            return self.is_open and KINDS["class"][0](value)
+            return self.is_open and (self.kind == "path" or KINDS["class"][0](value))
         if self.elements is not None and not all(map(KINDS[self.elements][0], value)):
             return False
         return all(LIMITS[name][1](value, limit) for name, limit in self.limits)
+
+    def meant(self, value: Any, written: str | None) -> Any:
+        """Return what a value stands for, as ``written`` in an override or as a file has it.
+
+        A number given for a text is that text, and 1e6 is a whole number.
+        """
+        is_text = self.kind in ("text", "name", "path", "paths")
+        if is_text and isinstance(value, int | float):
+            return written or (value if isinstance(value, bool) else str(value))
+        if self.kind == "int" and isinstance(value, float) and value.is_integer():
+            return int(value)
+        if self.elements == "text" and isinstance(value, list):
+            return [str(each) if _is_float(each) else each for each in value]
+        return value
 
     def __str__(self) -> str:
         """Return the type and the range in words: ``a number, above 0 and below 1``."""
         text = f"one of {', '.join(self.choices)}" if self.choices else KINDS[self.kind][1]
         if self.is_open:
-            text += ", or a dotted path"
+            text += ", or a path" if self.kind == "path" else ", or a dotted path"
         if self.elements is not None:
             text += f" of {PLURALS[self.elements]}"
         if self.limits:
@@ -148,6 +166,7 @@ class Setting:
     """Whether the content of files or of the corpus counts, not the written value."""
     condition: str | None = None  # the condition of a fair comparison that compares the setting
     is_group: bool = False
+    exists: bool = False  # whether a file or folder must be there before the task starts
     takes_further: bool = False  # whether a group takes keys that the table does not list
 
 
@@ -174,6 +193,7 @@ def _read(
             by_fingerprint=entry.get("by") == "fingerprint",
             condition=entry.get("condition"),
             is_group=bool(inside),
+            exists=entry.get("exists", False),
             takes_further=entry.get("further", False),
         )
         shared = {part: entry[part] for part in INHERITED if part in entry}
@@ -230,6 +250,12 @@ def key_of(override: str) -> str:
     """
     matched = _OVERRIDE.fullmatch(override)
     return matched["key"].replace("/", ".") if matched else override
+
+
+def value_of(override: str) -> str | None:
+    """Return the value of an override as it is written; None for an override without a value."""
+    matched = _OVERRIDE.fullmatch(override)
+    return matched["value"] if matched else None
 
 
 def overrides_that_affect(overrides: Iterable[str], effects: Sequence[Effect]) -> list[str]:

@@ -32,16 +32,11 @@ MAX_FLOP_COUNTS = 6
 def match_size(config: DictConfig, data: TranslationData) -> None:
     """Set the scales of ``config`` as its ``match`` says; record the counts there and in the log.
 
-    Raises ``UserError`` if no widths fit, or if a scale is given too.
+    Raises ``UserError`` if no widths fit.
     """
     match = config.match
     if match.by is None or match.get("found") is not None:
         return
-    for name in FACTORS:
-        if config[name] != 1:
-            raise UserError(
-                f"{name}={config[name]}: match={match.by} chooses it; leave one of them out"
-            )
     other = _other_variant(config, match.variant)
     counts = fit_size(config, other, data)
     outcome = (

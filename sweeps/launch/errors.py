@@ -5,15 +5,20 @@ import os
 import re
 import sys
 from argparse import ArgumentParser
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from io import TextIOWrapper
-from typing import NoReturn
+from traceback import walk_tb
+from typing import Any, NoReturn, cast
 
-from hydra.errors import HydraException, OverrideParseException
+from hydra.core.hydra_config import HydraConfig
+from hydra.errors import HydraException, MissingConfigException, OverrideParseException
+from omegaconf import OmegaConf
 from omegaconf.errors import InterpolationResolutionError, OmegaConfBaseException
 
 from datamodules.errors import TerminatedError, UserError
 from lightning_modules.runs.paths import CONF
+from lightning_modules.runs.provenance import HARNESS
 from lightning_modules.runs.redaction import redacted
 
 PLACE_ERRORS = {
@@ -23,8 +28,26 @@ PLACE_ERRORS = {
 """Errors of a folder or a disk, which a user can mend; other ``OSError`` are defects."""
 NO_MEMORY = re.compile(r"can't allocate memory: you tried to allocate (?P<bytes>\d+) bytes")
 """Torch's error for a tensor of the CPU."""
-NOT_THERE = re.compile(r"Could not override '(?P<key>[^'@]+)'")
-"""Hydra's error for an override of a key that the chosen files lack."""
+NOT_THERE = re.compile(r"Could not (override|delete from config\.) '(?P<key>[^'@]+)'")
+"""Hydra's errors for an override of a key that the chosen files lack."""
+REMEDIES = {
+    r"Could not append to config\. An item is already at '(?P<key>[^']+)'": "+{key}: there is one; "
+    "leave out the +",
+    r"Multiple values for (?P<key>[^ .]+)\. To override": "+{key}: there is one; leave out the +",
+    r"(?P<key>[^ ]+) appears more than once in the final": "+{key}: there is one; leave out the +",
+    r"force-add of config groups is not supported: '(?P<given>.*)'": "{given}: leave out the ++",
+    r"Ambiguous value for argument '(?P<given>(?P<key>[^=]+)=(?P<values>.*?))' 1\. To": "{given}: "
+    "for a job with each value, give -m; for one list, {key}=[{values}]",
+    r"Sweep parameters '(?P<given>.*)' requires --multirun": "{given}: for a job with each value, "
+    "give -m",
+    r"Only one of --run, --multirun": "give one of -m, --cfg, --info and --shell-completion; --cfg "
+    "job shows a single job, so give a single value for each key",
+}
+"""Hydra's errors as patterns, each with the line for the user."""
+
+
+MOST_NEAR = 3
+"""Files of a group that one suggestion names at most."""
 
 
 def run_main(main: Callable[[], object]) -> None:
@@ -63,8 +86,8 @@ def as_user_error(error: Exception) -> UserError | None:
     """Return the error as one line for the user, or None if it is a defect of the harness."""
     if isinstance(error, UserError):
         return error
-    if isinstance(error, InterpolationResolutionError) and error.__context__ is not None:
-        return as_user_error(error.__context__)  # type: ignore[arg-type]  # raised by a resolver
+    if isinstance(error, InterpolationResolutionError):
+        return _failed_interpolation(error)
     if isinstance(error, OSError) and error.errno in PLACE_ERRORS:
         place = error.filename or "the disk"
         return UserError(
@@ -81,18 +104,75 @@ def as_user_error(error: Exception) -> UserError | None:
     if isinstance(error, OverrideParseException):
         return UserError(_unread_override(error.override))
     if isinstance(error, HydraException | OmegaConfBaseException):
-        message = str(error).partition("Config search path")[0]
-        if unknown := NOT_THERE.match(message):
-            from lightning_modules.runs.setting_checks import unknown_key  # --help needs none
-
-            key = getattr(error.__cause__, "full_key", None)  # also inside a given mapping
-            return UserError(unknown_key(key or unknown["key"]))
-        return UserError(" ".join(message.split()))
+        return UserError(_of_composition(error))
     if type(error).__name__ == "MisconfigurationException":  # Lightning's, which takes seconds
         return UserError(" ".join(str(error).split()))
-    if isinstance(error, ValueError) and str(error).startswith("Config group override"):
-        return UserError(_unknown_choice(sys.argv[1:]))
+    if _of_command_line(error):
+        return UserError(_without_file(sys.argv[1:]) or _remedy(" ".join(str(error).split())))
     return None
+
+
+def _failed_interpolation(error: InterpolationResolutionError) -> UserError | None:
+    """Return the error of a resolver, with the key; None for a defect of our own resolvers."""
+    key, cause = error.full_key, error.__context__
+    while isinstance(cause, InterpolationResolutionError):
+        key, cause = key or cause.full_key, cause.__context__
+    if isinstance(cause, Exception) and (mistake := as_user_error(cause)) is not None:
+        return mistake
+    if (line := _line_of_key()) is not None:
+        return UserError(line)
+    if isinstance(cause, Exception) and str(key).startswith("hydra."):
+        return None
+    return UserError(f"{key}: {_first_line(error)}" if key else _first_line(error))
+
+
+def _line_of_key() -> str | None:
+    """Return the error of the first setting of this job that cannot be resolved, with its key."""
+    from lightning_modules.runs.setting_checks import failed_interpolation  # not for --help
+
+    if not HydraConfig.initialized():
+        return None
+    config = OmegaConf.select(cast(Any, HydraConfig.get()), "..")  # its hidden parent
+    return failed_interpolation(config, [key for key in config if key != "hydra"])
+
+
+def _of_composition(error: Exception) -> str:
+    """Return what Hydra or OmegaConf did not accept, with the remedy."""
+    from lightning_modules.runs.setting_checks import check_removal, unknown_key  # not for --help
+
+    try:
+        for override in sys.argv[1:]:
+            check_removal(override, sys.argv[1:])
+    except UserError as mistake:
+        return str(mistake)
+    if isinstance(error, MissingConfigException) and error.options:
+        return _unknown_choice(str(error.missing_cfg_file), error.options)
+    message = " ".join(str(error).partition("Config search path")[0].split())
+    if unknown := NOT_THERE.match(message):
+        key = getattr(error.__cause__, "full_key", None) or unknown["key"]  # inside a mapping too
+        return unknown_key(key) if "/" not in key else _unknown_group(key)
+    return _remedy(message)
+
+
+def _unknown_group(key: str) -> str:
+    return (
+        f"{key}: no such group of settings, which --help lists; a single value is written with "
+        f"dots: {key.replace('/', '.')}=..."
+    )
+
+
+def _remedy(message: str) -> str:
+    for pattern, remedy in REMEDIES.items():
+        if matched := re.match(pattern, message):
+            return remedy.format_map(matched.groupdict())
+    return message
+
+
+def _of_command_line(error: Exception) -> bool:
+    """Return whether Hydra raised the error before it called anything of the harness."""
+    modules = [str(frame.f_globals.get("__name__")) for frame, _ in walk_tb(error.__traceback__)]
+    ours = [each for each in modules if each.partition(".")[0] in HARNESS and each != __name__]
+    return not ours and any(each.startswith("hydra.") for each in modules)
 
 
 def _argument_error(_parser: ArgumentParser, message: str) -> NoReturn:
@@ -100,15 +180,19 @@ def _argument_error(_parser: ArgumentParser, message: str) -> NoReturn:
 
 
 def _unread_override(override: str) -> str:
-    key, equals, _ = override.partition("=")
+    key, equals, value = override.partition("=")
     if not equals:
-        return f"{override}: not an override; write KEY=VALUE"
+        return f"{override}: not an override; write KEY=VALUE, without spaces around ="
     if key.partition(".")[0] == "systems":
         return (
             f"{override}: Hydra cannot read this; a name on the command line has letters a to z, "
             "digits, _ and -; for other names write a line NAME: FILE for each system into a file "
             "NAMES.yaml, and give systems=NAMES.yaml"
         )
+    if value.startswith("~"):
+        return f"{override}: the shell does not read ~ here; write {key}=$HOME{value[1:]}"
+    if value.startswith(("[", "(")):
+        return f"{override}: a list is written '{key}=[VALUE,VALUE]', in quotes if it has spaces"
     return (
         f"{override}: Hydra cannot read this value; write a value with quotes, commas, brackets or "
         f"= as '{key}=\"VALUE\"', with both kinds of quotes"
@@ -126,14 +210,28 @@ def _memory_asked(error: BaseException | None) -> str | None:
     return None
 
 
-def _unknown_choice(arguments: list[str]) -> str:
+def _unknown_choice(choice: str, files: Sequence[str]) -> str:
+    """Return the error for a file that a group lacks, such as ``model/bahdanua``."""
+    group, _, name = choice.rpartition("/")
+    near = get_close_matches(name, files, MOST_NEAR) or [file for file in files if name in file]
+    if name and near:
+        meant = " or ".join(f"{group}={file}" for file in near[:MOST_NEAR])
+        return f"{group}={name}: no such choice; did you mean {meant}?"
+    return f"{group}={name}: no such choice; give one of {', '.join(files)}"
+
+
+def _without_file(arguments: list[str]) -> str | None:
     """Name the override that gives a group no file, such as ``model=null``; Hydra names none."""
     for argument in arguments:
         group, _, names = argument.partition("=")
         files = sorted(file.stem for file in (CONF / group).glob("*.yaml")) if names else []
         if files and not set(names.split(",")) <= set(files):
             return f"{argument}: give one of {', '.join(files)}"
-    return "a group of settings has no name of a file; python run.py --help lists the choices"
+    return None
+
+
+def _first_line(error: Exception) -> str:
+    return " ".join(str(error).splitlines()[0].split())
 
 
 def stop(line: str, status: int) -> NoReturn:

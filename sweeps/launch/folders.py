@@ -51,24 +51,27 @@ class CommandFolder(Callback):
 
     def on_run_start(self, config: DictConfig, **_: Any) -> None:
         """Refuse or make the folder; of an exception in a callback, Hydra would only warn."""
-        try:
-            with use_hydra_config(config):
-                folder = Path(config.hydra.run.dir)
-            with read_write(config.hydra):
-                config.hydra.run.dir = str(folder)  # which may hold the time
-            check_folder(folder, config)
-            missing = [each for each in (folder, *folder.parents) if not each.exists()]
-            names = {path.name for path in folder.iterdir()} if not missing else set[str]()
-            log = f"{config.hydra.job.name}.log"
-            CommandFolder.before = Before(folder, names, missing, log)
-            make_folder(folder)
-        except Exception as error:
-            mistake = as_user_error(error)
-            if mistake is not None:
-                remove_traces()
-                stop(f"error: {mistake}", 2)
-            traceback.print_exc()
-            raise SystemExit(1) from error
+        with use_hydra_config(config):
+            try:
+                self._make(config)
+            except Exception as error:
+                mistake = as_user_error(error)
+                if mistake is not None:
+                    remove_traces()
+                    stop(f"error: {mistake}", 2)
+                traceback.print_exc()
+                raise SystemExit(1) from error
+
+    def _make(self, config: DictConfig) -> None:
+        folder = Path(config.hydra.run.dir)
+        with read_write(config.hydra):
+            config.hydra.run.dir = str(folder)  # which may hold the time
+        check_folder(folder, config)
+        missing = [each for each in (folder, *folder.parents) if not each.exists()]
+        names = {path.name for path in folder.iterdir()} if not missing else set[str]()
+        log = f"{config.hydra.job.name}.log"
+        CommandFolder.before = Before(folder, names, missing, log)
+        make_folder(folder)
 
 
 def remove_traces() -> None:

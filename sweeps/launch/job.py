@@ -22,7 +22,7 @@ from lightning_modules.runs.checksums import verify_files
 from lightning_modules.runs.job import QUIET, Job
 from lightning_modules.runs.paths import FAILURE, HYDRA
 from lightning_modules.runs.redaction import redact_files, redacted
-from lightning_modules.runs.setting_checks import check_settings, tasks
+from lightning_modules.runs.setting_checks import check_inputs, check_settings, tasks
 from sweeps.launch.errors import as_user_error, stop
 from sweeps.launch.folders import remove_traces
 from sweeps.launch.jobs import check_missing, import_task
@@ -51,6 +51,7 @@ def run_job(config: DictConfig) -> float | None:
         if config.task not in TASKS_OF_ONE_RUN and not is_rank_zero():
             name = tasks()[config.task]
             raise UserError(f"task={name}: is for one process; start it without torchrun and srun")
+        check_inputs(config, hydra.overrides.task)
         task = import_task(config.task)
         with verify_files(config.verify), _devices(config), _bar(config, hydra):
             score: float | None = task(config)

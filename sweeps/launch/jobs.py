@@ -203,7 +203,8 @@ def combinations(config: DictConfig) -> list[list[str]]:
         if override.is_discrete_sweep():
             values[key] = [f"{key}={value}" for value in override.sweep_string_iterator()]
         else:
-            values[key] = [f"{key}={override.get_value_element_as_str()}"]
+            has_value = override.input_line is not None and "=" in override.input_line
+            values[key] = [f"{key}={override.get_value_element_as_str()}" if has_value else key]
     return [list(job) for job in product(*values.values())]
 
 

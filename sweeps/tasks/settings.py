@@ -9,14 +9,8 @@ from omegaconf import DictConfig, OmegaConf
 
 from datamodules.errors import UserError
 from datamodules.files import check_outputs, write_text
-from lightning_modules.runs.settings import (
-    Setting,
-    flatten,
-    group_files,
-    is_read_by,
-    key_of,
-    settings,
-)
+from lightning_modules.runs.setting_search import find_settings
+from lightning_modules.runs.settings import Setting, flatten, group_files, is_read_by, key_of
 
 COLUMNS = ("setting", "value", "may be", "affects", "read by", "meaning")
 HEADER = """# Settings
@@ -32,16 +26,14 @@ such as an option of a class of your own, counts as its group does.
 
 
 def explain(config: DictConfig) -> None:
-    """Task: explain the settings whose keys begin with ``config.prefix``.
+    """Task: explain the settings that have ``config.find`` in their key, or in their meaning.
 
     Values are those of a training with the other overrides of this command. Raises ``UserError`` if
-    no key begins so.
+    there are none.
     """
-    shown = [one for one in settings().values() if one.key.startswith(config.prefix)]
+    shown = find_settings(config.find)
     if not shown:
-        raise UserError(
-            f"prefix={config.prefix}: no setting begins with this; leave it out for all"
-        )
+        raise UserError(f"find={config.find}: no setting has this; leave it out for all")
     given = HydraConfig.get().overrides.task
     training = compose("config", [one for one in given if is_read_by(key_of(one), "train")])
     values = default_values(training)

@@ -122,7 +122,7 @@ def test_every_entry_says_what_it_affects_for_which_tasks():
 def test_the_file_has_only_fields_that_are_read():
     """A misspelt field would be ignored."""
     known = {
-        *("type", "least", "above", "most", "below", "choices", "open", "of", "further"),
+        *("type", "least", "above", "most", "below", "choices", "open", "of", "further", "exists"),
         *("affects", "by", "condition", "tasks", "meaning", "settings"),
     }
 

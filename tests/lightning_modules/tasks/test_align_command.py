@@ -223,7 +223,7 @@ def test_translations_come_with_hard_and_soft_alignments(space, trained):
         (["sentences=[0,24]"], "sentence 24 cannot be drawn: there are 24, counted from 0"),
         (["sentences=[-1]"], "sentence -1 cannot be drawn"),
         (["sentences=3"], "sentences=3: give a list of whole numbers"),
-        (["gold=/nowhere"], "/nowhere cannot be read (No such file or directory)"),
+        (["gold=/nowhere"], "gold=/nowhere: does not exist"),
         (["gold=SPACE/short.txt"], "short.txt, 2 lines for 24 sentence pairs"),
         (["gold=SPACE/past.txt"], "past.txt, line 2: 99-0 points past its sentence pair"),
         (["targets=SPACE/two.txt"], "give sources=FILE too, or one of reference, hypothesis"),

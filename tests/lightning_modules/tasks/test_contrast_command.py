@@ -92,7 +92,7 @@ def test_mistakes(space, untrained):
     file.write_text('[{"source": "A"}]')
     command = ["task=contrast", f"checkpoint={untrained}", *places(space)]
     assert "entries.0.reference: Field required" in mistake(*command, f"pairs={file}")
-    assert "No such file" in mistake(*command, f"pairs={space}/none.json")
+    assert "none.json: does not exist" in mistake(*command, f"pairs={space}/none.json")
 
 
 def test_a_run_tests_itself_with_the_pairs(space, drawn):

@@ -11,7 +11,8 @@ import pytest
 import torch
 
 from sweeps.launch.errors import as_user_error
-from tests.helpers.commands import ROOT, TINY, mistake, places
+from tests.helpers.commands import ROOT, TINY, inside, mistake, places
+from tests.helpers.variants import CONF
 
 RUN = [sys.executable, "run.py"]
 
@@ -38,7 +39,7 @@ def test_gpus_that_are_not_there_are_refused(tmp_path, monkeypatch):
 def test_a_terminal_of_ascii_shows_the_table(tmp_path):
     surroundings = os.environ | {"LANG": "C", "LC_ALL": "C", "PYTHONUTF8": "0"}
     surroundings["PYTHONCOERCECLOCALE"] = "0"
-    command = [*RUN, "task=settings", "prefix=optimizer"]
+    command = [*RUN, "task=settings", "find=optimizer"]
     done = subprocess.run(command, cwd=ROOT, env=surroundings, capture_output=True)
     assert done.returncode == 0, done.stderr
     assert b"optimizer.lr" in done.stdout
@@ -67,7 +68,29 @@ WIDTHS = ("embedding_size", "hidden_size", "encoder.hidden_size", "readout.size"
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["model=bahdanua"], "Could not find 'model/bahdanua'"),
+        (["model=bahdanua"], "model=bahdanua: no such choice; did you mean model=bahdanau?"),
+        (["task=report", "runs=/usr"], "runs=/usr: holds no runs"),
+        (["model=transformers"], "did you mean model=transformer or"),
+        (["hydra/launcher=slurm"], "did you mean hydra/launcher=submitit_slurm?"),
+        (["logger=comet"], "logger=comet: no such choice; give one of csv, lightning, none, "),
+        (["optimizers=adam"], "optimizers: no such setting; did you mean optimizer?"),
+        (["model/encoder=x"], "model/encoder: no such group of settings, which --help lists"),
+        (["model=[bahdanau,seq2seq]"], "give one file; -m model=bahdanau,seq2seq runs a job for"),
+        (["+model=transformer"], "+model: there is one; leave out the +"),
+        (["++model=transformer"], "++model=transformer: leave out the ++"),
+        (["+optimizer=adam"], "+optimizer: there is one; leave out the +"),
+        (["+seed=2"], "+seed: there is one; leave out the +"),
+        (["seed=1,2"], "seed=1,2: for a job with each value, give -m; for one list, seed=[1,2]"),
+        (["seed=range(1,3)"], "seed=range(1,3): for a job with each value, give -m"),
+        (["scoring.edges=[10,"], "a list is written 'scoring.edges=[VALUE,VALUE]', in quotes if"),
+        (["data.root=~/text"], "the shell does not read ~ here; write data.root="),
+        (["model", "=", "x"], "model: not an override; write KEY=VALUE, without spaces around ="),
+        (["~nonsense"], "nonsense: no such setting; task=settings lists all settings"),
+        (["~model=transformer"], "~model: a setting cannot be removed; give model=NAME, one of"),
+        (["seed=${nope}"], "seed=${nope}: Interpolation key 'nope' not found; give a value"),
+        (["label=${label}"], "label=${label}: Recursive interpolation detected"),
+        (["hydra.run.dir=${nope}"], "hydra.run.dir: Interpolation key 'nope' not found"),
+        (["about.papers=[a,${oc.env:NOPE}]"], "about.papers[1]=${oc.env:NOPE}: KeyError"),
         (["model.hidden_size=many"], "model.hidden_size=many: give a whole number, at least 1"),
         (["model=transformer", "model.heads=5"], "model.heads=5: must divide model.width"),
         (["model=luong_global", "model.attention.score=x.Y"], "model.attention.score=x.Y"),
@@ -86,7 +109,7 @@ WIDTHS = ("embedding_size", "hidden_size", "encoder.hidden_size", "readout.size"
             "scores.Score: Score lacks forward",
         ),
         (["teacher_forcing=null"], "teacher_forcing=null: give one of always, never, scheduled"),
-        (["vectors.source=/nowhere"], "/nowhere cannot be read"),
+        (["vectors.source=/nowhere"], "vectors.source=/nowhere: does not exist; correct"),
         (["decoding.n_best=9"], "decoding.n_best=9: must be at most beam_size=4"),
         (["+budget.updates=5"], "give an amount of one kind; budget=KIND chooses it"),
         (["match=parameters", "scale=2"], "scale=2: match=parameters chooses it; leave one"),
@@ -117,8 +140,8 @@ WIDTHS = ("embedding_size", "hidden_size", "encoder.hidden_size", "readout.size"
         (["task=compare", "runs=[/nowhere]"], "/nowhere"),
         (["task=compare", "runs=[]"], "nothing to compare"),
         (["task=compare"], "runs has no value: give runs=..."),
-        (["task=report", "runs=/nowhere"], "runs=/nowhere: holds no runs"),
-        (["task=report", "runs=[a,b]"], "give one folder; task=compare takes several"),
+        (["task=report", "runs=/nowhere"], "runs=/nowhere: does not exist; correct the path"),
+        (["task=report", "runs=[/,/usr]"], "give one folder; task=compare takes several"),
         (["task=evaluate"], "nothing to evaluate: name systems"),
         (["task=align"], "checkpoint has no value: give checkpoint=..."),
     ],
@@ -132,6 +155,73 @@ def test_mistakes_are_told_in_a_line(arguments, expected, tmp_path, space):
     line = mistake(*tiny, *places(space), *untracked, *where, *arguments)
     assert expected in line
     assert not (tmp_path / "checkpoints" / "last.ckpt").exists()
+
+
+GROUPS = sorted({folder.name for folder in CONF.iterdir() if folder.is_dir()} - {"hydra", "claim"})
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_a_group_cannot_be_removed(group, space):
+    line = mistake(f"~{group}", *places(space))
+    assert line.startswith(f"error: ~{group}: a setting cannot be removed; give {group}=")
+    assert not (space / "outputs").exists()
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        (["-m", "seed=1,2", "--cfg", "job"], "give one of -m, --cfg, --info and --shell-completio"),
+        (["-m", "seed=1,2", "--info"], "--cfg job shows a single job, so give a single value for"),
+        (["--resolve"], "The --resolve flag can only be used in conjunction with --cfg"),
+        (["--cfg", "nothing"], "invalid choice: 'nothing'"),
+        (["--cfg", "job", "--resolve", "label=${label}"], "label=${label}: Recursive"),
+        (["--cfg", "job", "model=bahdanua"], "did you mean model=bahdanau?"),
+        (["--config-name", "nothing"], "Cannot find primary config 'nothing'"),
+        (["--config-dir", "/nowhere"], "Additional config directory '/nowhere' not found"),
+        (["--shell-completion"], "Expecting one subcommand from"),
+        (["--shell-completion", "install=nothing"], "No completion plugin for 'nothing' found"),
+    ],
+)
+def test_flags_of_hydra_end_in_a_line(flags, expected):
+    assert expected in mistake(*flags)
+
+
+def test_a_defect_keeps_its_traceback(monkeypatch):
+    """Only errors before anything of the harness is called are of the command line."""
+
+    def defect(*_):
+        raise ValueError("a defect")
+
+    monkeypatch.setattr("sweeps.launch.job.check_settings", defect)
+    with pytest.raises(ValueError, match="a defect"):
+        inside("task=settings")
+
+
+MISSING = [
+    ["task=evaluate", "references=/nowhere", "systems.a=/usr"],
+    ["task=compare", "runs=/nowhere"],
+    ["task=reproduce", "run=/nowhere"],
+    ["task=translate", "checkpoint=/nowhere"],
+    ["data=text", "data.root=/nowhere", "data.source=en", "data.target=de"],
+    ["vectors.source=/nowhere"],
+]
+
+
+@pytest.mark.parametrize("arguments", MISSING, ids=str)
+def test_what_is_missing_is_refused_before_anything_heavy_is_imported(arguments, tmp_path):
+    program = (
+        "import sys, run; from sweeps.launch.errors import run_main\n"
+        "try: run_main(run.program)\n"
+        "finally: print(*{'torch', 'numpy', 'scipy', 'sacrebleu'} & sys.modules.keys())"
+    )
+    command = [sys.executable, "-c", program, *arguments, *places(tmp_path)[:1], "logger=none"]
+    if arguments[0] in ("task=translate", "task=reproduce"):
+        command.remove("logger=none")
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "/nowhere" in done.stderr
+    assert done.stdout == "\n"
+    assert not (tmp_path / "outputs").exists()
 
 
 def test_an_option_that_is_none_is_told_in_a_line_without_passwords():

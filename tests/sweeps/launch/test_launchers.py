@@ -42,7 +42,7 @@ def test_a_launcher_of_ones_own_runs_the_jobs(tmp_path):
 
 def test_a_wrong_launcher_is_told_in_a_line(tmp_path):
     line = mistake("-m", "hydra/launcher=nosuch", *QUICK, *TINY, *places(tmp_path))
-    assert "Could not find 'hydra/launcher/nosuch'" in line
+    assert "hydra/launcher=nosuch: no such choice; give one of basic, " in line
     assert "side_by_side" in line
 
 

@@ -18,7 +18,7 @@ CHEAP = [*SMALL, "scoring.resamples=200", "logger=none"]
     [
         (["claims=bahdanau", "tier=laptop"], "claims=bahdanau: no such claim; give all, a paper"),
         (["claims=bahdanau2015"], "tier=null: give one of laptop, bench, paper"),
-        (["claims=bahdanau2015", "tier=desk"], "Could not find 'tier/desk'"),
+        (["claims=bahdanau2015", "tier=desk"], "tier=desk: no such choice; give one of bench,"),
         (["claims=bahdanau2015", "tier=laptop", "seed=3"], "seed=3: claims name their seeds"),
         (["claims=bahdanau2015", "tier=laptop", "seed_count=0"], "seed_count=0: give"),
         (["claims=cho2014", "tier=laptop", "data.train_sizes=3"], "data.train_size"),

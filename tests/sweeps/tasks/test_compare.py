@@ -75,7 +75,7 @@ def test_the_tracker_gets_what_it_has_runs_of(tmp_path, quick_reports, monkeypat
 
 
 @pytest.mark.parametrize(
-    ("runs", "words"), [("[]", "nothing to compare"), ("nowhere", "nowhere is not a run")]
+    ("runs", "words"), [("[]", "nothing to compare"), ("nowhere", "runs=nowhere: does not exist")]
 )
 def test_runs_that_are_missing_are_named(tmp_path, runs, words):
     given = ["logger=none", f"hydra.run.dir={tmp_path}"]

@@ -149,7 +149,7 @@ def test_the_text_as_a_paper_had_it(command, space):
     ("arguments", "expected"),
     [
         (["examples=-1"], "examples=-1: give a whole number, at least 0"),
-        (["data.root=/nowhere"], "/nowhere does not exist: set data.root="),
+        (["data.root=/nowhere"], "data.root=/nowhere: does not exist; correct the path"),
         (["batching.max_tokens=2"], "batching.max_tokens=2 is smaller than the longest sentence"),
         (["batching.pieces=999"], "batching.pieces=999: the largest batch has "),
         (["model=bahdanau"], "task=data does not read model"),

@@ -308,7 +308,7 @@ MISTAKES = {
     "sources=src: needs references=FILE": ["sources=src", "systems.a=run"],
     "scoring.unit=source_words: there are no source sentences to count source words of; give "
     "sources=FILE, or scoring.unit=reference_words": ["references=ref", "systems.a=none1"],
-    "nowhere cannot be read (No such file": [*FILES, "systems.a=nowhere"],
+    "systems.a=nowhere: does not exist in /": [*FILES, "systems.a=nowhere"],
     "set references=...": ["references=run", "systems.a=none1"],
     "systems.a=short has 64 lines, the references": [*FILES, "systems.a=short"],
     "systems.a=trailing has empty lines after line 65, where the references end: remove": [

@@ -13,16 +13,14 @@ def test_the_page_of_settings_is_that_of_the_table(tmp_path):
 
 
 def test_settings_are_explained_with_the_values_of_the_command(capsys):
-    inside("task=settings", "prefix=model.attention.w", "model=luong_local")
+    inside("task=settings", "find=model.attention.w", "model=luong_local")
     first, second = capsys.readouterr().out.splitlines()
     assert first == "model.attention.window=local_m"
     assert "Affects: weights. Read by: train." in second
 
 
 def test_another_beginning_is_a_mistake():
-    assert "prefix=optimiser: no setting begins with this" in mistake(
-        "task=settings", "prefix=optimiser"
-    )
+    assert "find=optimiser: no setting has this" in mistake("task=settings", "find=optimiser")
 
 
 def test_help_lists_the_settings_of_every_run():
