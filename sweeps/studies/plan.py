@@ -187,7 +187,8 @@ def _enqueue_missing(study: optuna.Study, sweep: Sweep) -> None:
     wanted = len(slots) + len(to_try) if sweep.sampler == "grid" else sweep.trials
     if to_try and len(slots) + len(to_try) > wanted:
         raise UserError(
-            f"sweep.known: {len(to_try)} of these settings have no trial yet; give "
+            f"sweep.known: {len(to_try)} of these settings {'has' if len(to_try) == 1 else 'have'} "
+            "no trial yet; give "
             f"sweep.trials={len(slots) + len(to_try)} or more"
         )
     for slot, attempts in slots.items():

@@ -84,6 +84,10 @@ class NumberRange(Parameter):
         """Raise ``ValueError`` for what Optuna refuses."""
         FloatDistribution(self.low, self.high, self.log, self.step)
 
+    def has(self, value: Value) -> bool:
+        """Return whether a value is in the range; it may stand between two steps."""
+        return isinstance(value, int | float) and self.low <= value <= self.high
+
     def spaced(self, points: int) -> list[float]:
         """Return so many numbers, both ends among them, evenly spaced or so in the logarithm."""
         space = np.geomspace if self.log else np.linspace
@@ -121,6 +125,11 @@ class Integers(NumberRange):
         """See ``NumberRange``."""
         IntDistribution(self.low, self.high, self.log, self.step or 1)
 
+    @override
+    def has(self, value: Value) -> bool:
+        """See ``NumberRange``."""
+        return isinstance(value, int) and super().has(value)
+
     def suggest(self, trial: BaseTrial, name: str) -> Value:
         """Ask a trial for a value."""
         return trial.suggest_int(name, self.low, self.high, log=self.log, step=self.step or 1)
@@ -138,6 +147,10 @@ class Choices(Parameter):
 
     type: Literal["categorical"]
     choices: list[Value] = Field(min_length=1)
+
+    def has(self, value: Value) -> bool:
+        """Return whether a value is one of the choices."""
+        return value in self.choices
 
     def suggest(self, trial: BaseTrial, name: str) -> Value:
         """Ask a trial for a value."""
@@ -227,7 +240,13 @@ class Sweep(BaseModel, extra="forbid"):
         """Leave out parameters that an override has removed."""
         if not isinstance(space, Mapping):
             return space
-        return {name: parameter for name, parameter in space.items() if parameter is not None}
+        kept = {name: parameter for name, parameter in space.items() if parameter is not None}
+        for name, parameter in kept.items():
+            if not isinstance(parameter, Mapping | Parameter):
+                raise ValueError(
+                    f"{name}={parameter}: give a range, like {{type: float, low: 0.1, high: 0.5}}"
+                )
+        return kept
 
     @field_validator("space")
     @classmethod
@@ -268,6 +287,13 @@ class Sweep(BaseModel, extra="forbid"):
             unknown = settings.keys() - self.space.keys()
             if unknown:
                 raise ValueError(f"known: {min(unknown)} is no parameter of the space")
+            for name, value in settings.items():
+                if not self.space[name].has(value):
+                    raise ValueError(f"known: {name}={value} is not in the range of the space")
+        if self.sampler != "grid" and len(self.known) > self.trials:
+            raise ValueError(
+                f"known: {len(self.known)} settings for {self.trials} trials; raise sweep.trials"
+            )
         return self
 
     @property

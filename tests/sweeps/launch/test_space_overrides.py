@@ -110,6 +110,7 @@ def test_a_part_of_a_range_is_changed():
             ["sweep.space.model.drop: ", "+sweep.space.model.drop="],
         ),
         (f"sweep.space.{LR}.hihg=0.1", [f"sweep.space.{LR}.hihg"]),
+        (f"sweep.space.{DROPOUT}=0.3", ["model.dropout=0.3: give a range, like {type: float"]),
         ("sweep.space={}", ["sweep.space: ", "at least 1 item"]),
         ("sweep.space=3", ["sweep.space=3: "]),
         ("sweep.space={a", ["sweep.space={a"]),

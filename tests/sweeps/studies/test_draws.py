@@ -155,7 +155,7 @@ def test_settings_that_become_known_later_get_the_next_trials():
     storage = InMemoryStorage()
     worked(sweep_of(trials=2, known=[{"rate": 0.01}]), chosen_rate, storage)
     known = [{"rate": 0.01}, {"rate": 0.02}]
-    with refused("sweep.known: 1 of these settings have no trial yet; give sweep.trials=3"):
+    with refused("sweep.known: 1 of these settings has no trial yet; give sweep.trials=3"):
         worked(sweep_of(trials=2, known=known), chosen_rate, storage)
     study = worked(sweep_of(trials=4, known=known), chosen_rate, storage)
     rates = [trial.params["rate"] for trial in study.trials]

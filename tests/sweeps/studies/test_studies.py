@@ -94,6 +94,10 @@ def test_values_are_written_as_hydra_reads_them():
         ({"objectives": ["bleu", "seconds"], "pruner": "median"}, "cannot be pruned"),
         ({"pruner": "wilcoxon"}, "give several, like sweep.seeds"),
         ({"known": [{"rat": 1}]}, "rat is no parameter of the space"),
+        ({"known": [{"rate": 7}]}, "known: rate=7 is not in the range of the space"),
+        ({"known": [{"score": "dott"}]}, "known: score=dott is not in the range of the space"),
+        ({"known": [{"heads": 2.5}]}, "known: heads=2.5 is not in the range of the space"),
+        ({"known": [{}, {}], "trials": 1}, "known: 2 settings for 1 trials; raise sweep.trials"),
         ({"name": "a/b"}, "should match pattern"),
     ],
 )
