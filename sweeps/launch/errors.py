@@ -149,7 +149,8 @@ def _of_composition(error: Exception) -> str:
         return _unknown_choice(str(error.missing_cfg_file), error.options)
     message = " ".join(str(error).partition("Config search path")[0].split())
     if unknown := NOT_THERE.match(message):
-        key = getattr(error.__cause__, "full_key", None) or unknown["key"]  # inside a mapping too
+        key, inner = unknown["key"], str(getattr(error.__cause__, "full_key", ""))
+        key = inner if inner.startswith(f"{key}.") else key  # inside a given mapping too
         return unknown_key(key) if "/" not in key else _unknown_group(key)
     return _remedy(message)
 

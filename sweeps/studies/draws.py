@@ -96,6 +96,7 @@ class SlotSampler(BaseSampler):
 def check_draws(sweep: Sweep) -> None:
     """Draw once. Raises ``UserError`` for a sampler that cannot draw from the space."""
     study = optuna.create_study(sampler=SlotSampler(sweep), directions=sweep.directions)
+    study.enqueue_trial({}, user_attrs={SLOT: 0})
     try:
         suggest(study.ask(), sweep.space)
     except Exception as error:  # a user's class may raise anything

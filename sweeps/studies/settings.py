@@ -253,6 +253,8 @@ class Sweep(BaseModel, extra="forbid"):
     def _ordered(cls, space: Space) -> Space:
         known: set[str] = set()
         for name, parameter in space.items():
+            if name == "seed":  # which a trial gets last
+                raise ValueError("seed: a trial is trained with each of sweep.seeds; give those")
             for other in parameter.when:
                 if other not in known:
                     raise ValueError(f"{name}: when: {other} is no parameter that stands above it")

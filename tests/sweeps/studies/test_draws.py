@@ -171,6 +171,16 @@ def test_a_seed_among_the_options_is_refused():
             sweep_of(sampler_options=options)
 
 
+@pytest.mark.parametrize("sampler", [*SAMPLERS, "grid"])
+def test_every_sampler_passes_the_check_before_a_study(sampler):
+    check_draws(study_of(sampler))
+
+
+def test_one_objective_is_all_that_some_samplers_take():
+    with pytest.raises(UserError, match=r"sweep\.sampler=cmaes: .*multi-objective"):
+        check_draws(study_of("cmaes", objectives=["bleu", "seconds"], pruner="none"))
+
+
 def test_a_sampler_that_cannot_draw_from_the_space_is_told_first():
     with pytest.raises(UserError, match=r"sweep\.sampler=optuna.*: .*step must be given"):
         check_draws(sweep_of(sampler="optuna.samplers.BruteForceSampler"))

@@ -94,6 +94,7 @@ def test_values_are_written_as_hydra_reads_them():
         ({"objectives": ["bleu", "seconds"], "pruner": "median"}, "cannot be pruned"),
         ({"pruner": "wilcoxon"}, "give several, like sweep.seeds"),
         ({"known": [{"rat": 1}]}, "rat is no parameter of the space"),
+        ({"space": {"seed": HEADS | {"when": {}}}}, "a trial is trained with each of sweep.seeds"),
         ({"known": [{"rate": 7}]}, "known: rate=7 is not in the range of the space"),
         ({"known": [{"score": "dott"}]}, "known: score=dott is not in the range of the space"),
         ({"known": [{"heads": 2.5}]}, "known: heads=2.5 is not in the range of the space"),
