@@ -126,7 +126,7 @@ def test_a_space_without_a_study_is_refused():
     space = [f"sweep.space={{{LR}: {FLOAT}}}"]
     with initialize_config_dir(str(CONF), version_base="1.3"), pytest.raises(HydraException) as it:
         composed(with_space(space))
-    assert str(as_user_error(it.value)) == "sweep.space: no such setting; choose sweep=shared"
+    assert str(as_user_error(it.value)).startswith("sweep.space: no such setting; ")
 
 
 @pytest.mark.parametrize("key", ["pruner_options", "sampler_options"])
