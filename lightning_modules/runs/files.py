@@ -169,7 +169,8 @@ def read_failure(folder: Path) -> schema.Failure:
         return read_record(schema.Failure, path)
     overrides = folder / paths.HYDRA / "overrides.yaml"
     with _reading(overrides):
-        listed = list(OmegaConf.load(overrides)) if overrides.is_file() else []
+        written = OmegaConf.load(overrides) if overrides.is_file() else OmegaConf.create([])
+        listed: Any = OmegaConf.to_container(written)
     return schema.Failure(error="left no result", overrides=[str(override) for override in listed])
 
 

@@ -24,6 +24,7 @@ from omegaconf import DictConfig, OmegaConf
 from yaml import YAMLError
 
 from datamodules.errors import UserError
+from lightning_modules.runs.job import given_overrides
 from lightning_modules.runs.paths import HYDRA
 from lightning_modules.runs.provenance import CodeVersions, code_versions
 from lightning_modules.runs.redaction import redacted
@@ -204,7 +205,7 @@ def folder_digest(config: DictConfig) -> str:
     content: list[Any] = [values_that_affect(plain, RESULTS), code_versions(config).training]
     hydra = config.hydra
     if hydra.mode == RunMode.MULTIRUN:
-        content += [shared_settings(hydra.overrides.task), dict(hydra.sweeper.params or {})]
+        content += [shared_settings(given_overrides(hydra)), dict(hydra.sweeper.params or {})]
     return _digest(content, 8)
 
 
@@ -234,7 +235,7 @@ def scoreboard_name(config: DictConfig, hydra: Any) -> str:
     The digits are of the overrides that change a verdict, so that the scoreboards of two commands
     do not replace each other. ``hydra`` is Hydra's node.
     """
-    name, given = str(hydra.runtime.choices.tier), hydra.overrides.task
+    name, given = str(hydra.runtime.choices.tier), given_overrides(hydra)
     further = {each for each in given if key_of(each) in SCOREBOARD_KEYS}
     further |= {*overrides_that_affect(given, RESULTS)} - {f"tier={name}"}
     claims = config.get("claims")

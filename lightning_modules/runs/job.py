@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hydra.types import RunMode
+from omegaconf import OmegaConf
 
 from lightning_modules.runs.redaction import redacted
 from lightning_modules.runs.settings import key_of
@@ -28,10 +29,16 @@ class Job(NamedTuple):
         """Read the ``hydra`` node of a configuration, a ``HydraConf``."""
         return cls(
             folder=Path(hydra.runtime.output_dir),
-            overrides=redacted(list(hydra.overrides.task)),
+            overrides=redacted(given_overrides(hydra)),
             model_name=hydra.runtime.choices["model"],
             in_multirun=hydra.mode == RunMode.MULTIRUN,
         )
+
+
+def given_overrides(hydra: Any) -> list[str]:
+    """Return the overrides of a command line as they were written: interpolations are the job's."""
+    written: Any = OmegaConf.to_container(hydra.overrides.task)
+    return list(written)
 
 
 def label_of(variant: str, overrides: Sequence[str], config: Mapping[str, Any]) -> str:

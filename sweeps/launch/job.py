@@ -19,7 +19,7 @@ from omegaconf import DictConfig
 from datamodules.errors import UserError
 from lightning_modules.ranks.devices import is_rank_zero
 from lightning_modules.runs.checksums import verify_files
-from lightning_modules.runs.job import QUIET, Job
+from lightning_modules.runs.job import QUIET, Job, given_overrides
 from lightning_modules.runs.paths import FAILURE, HYDRA
 from lightning_modules.runs.redaction import redact_files, redacted
 from lightning_modules.runs.setting_checks import check_inputs, check_settings, tasks
@@ -46,7 +46,7 @@ def run_job(config: DictConfig) -> float | None:
     hydra = HydraConfig.get()
     redact_files(Path(hydra.runtime.output_dir).glob(f"{HYDRA}/*.yaml"))
     try:
-        check_settings(config, hydra.overrides.task)
+        check_settings(config, given_overrides(hydra))
         check_missing(config)
         if config.task not in TASKS_OF_ONE_RUN and not is_rank_zero():
             name = tasks()[config.task]
@@ -109,7 +109,7 @@ def _bar(config: DictConfig, hydra: HydraConf) -> AbstractContextManager[None]:
     from lightning_modules.runs.job import label_of, label_with_changes  # Rich is not for --help
     from sweeps.launch.live import live_bar
 
-    overrides = list(hydra.overrides.task)
+    overrides = given_overrides(hydra)
     label = label_with_changes(label_of(config.variant, overrides, config), overrides)
     return live_bar(Path(hydra.runtime.output_dir), f"{label} seed {config.seed}")
 

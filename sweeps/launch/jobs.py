@@ -24,7 +24,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 from datamodules.errors import UserError
 from datamodules.files import write_text
 from lightning_modules.ranks.devices import world_size
-from lightning_modules.runs.job import quoted
+from lightning_modules.runs.job import given_overrides, quoted
 from lightning_modules.runs.paths import MULTIRUN
 from lightning_modules.runs.redaction import redact_multirun, redacted
 from sweeps.launch.run_record import record_overrides
@@ -130,8 +130,8 @@ def _checked_folders(
             folder = job.folder or _folder_of_sweep(command, config, number)
             with read_write(config.hydra), open_dict(config):
                 config.hydra.runtime.output_dir = str(folder.absolute())
-            settings = OmegaConf.masked_copy(config, [key for key in config if key != "hydra"])
-            check_settings(settings, config.hydra.overrides.task)
+            settings = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
+            check_settings(settings, given_overrides(config.hydra))
             check_missing(settings)
             check_folder(folder, config)
         if (other := taken.setdefault(folder.resolve(), number)) != number:
@@ -193,7 +193,7 @@ def combinations(config: DictConfig) -> list[list[str]]:
     Lists of the command line replace those of ``hydra.sweeper.params``.
     """
     given = [f"{key}={values}" for key, values in (config.hydra.sweeper.params or {}).items()]
-    given += list(config.hydra.overrides.task)
+    given += given_overrides(config.hydra)
     values: dict[str, list[str]] = {}
     loader = GlobalHydra.instance().config_loader()
     for override in OverridesParser.create(loader).parse_overrides(given):

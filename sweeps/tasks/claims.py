@@ -16,6 +16,7 @@ from rich.table import Table
 from datamodules.errors import UserError, one_line, validated
 from datamodules.files import write_text
 from lightning_modules.runs.files import read_result
+from lightning_modules.runs.job import given_overrides
 from lightning_modules.runs.paths import CHECKPOINTS, HISTORY, RESULT
 from lightning_modules.runs.schema import Training
 from lightning_modules.runs.settings import key_of
@@ -274,7 +275,7 @@ def make_plan(config: DictConfig, hydra: Any) -> ClaimsPlan:
 
 def shared_overrides(hydra: Any) -> list[str]:
     """Return the overrides of a command that every run takes."""
-    given = hydra.overrides.task
+    given = given_overrides(hydra)
     return [each for each in given if key_of(each).partition(".")[0] not in OF_COMMANDS]
 
 

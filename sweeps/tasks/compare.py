@@ -8,6 +8,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from datamodules.errors import UserError, validated
 from lightning_modules.runs.files import find_runs, read_tracker_id
+from lightning_modules.runs.job import given_overrides
 from lightning_modules.runs.paths import COMPARISON, FAILURE, MULTIRUN, RESULT, STUDIES
 from lightning_modules.runs.settings import key_of
 from lightning_modules.testing.scoring import Scoring
@@ -51,7 +52,7 @@ def report(config: DictConfig) -> None:
         raise UserError(f"runs={config.runs}: give one folder; task=compare takes several")
     out, scoring = Path(config.runs), None
     if (out / COMPARISON).is_file():
-        overrides = HydraConfig.get().overrides.task
+        overrides = given_overrides(HydraConfig.get())
         asked = [override for override in overrides if override.startswith("scoring.")]
         if asked:
             raise UserError(
@@ -98,7 +99,7 @@ def _compare_and_publish(
 
 def _is_tracked(runs: Sequence[Path]) -> bool:
     """Return whether the tracker gets a comparison: it has a run, or the command names a logger."""
-    overrides = map(key_of, HydraConfig.get().overrides.task)
+    overrides = map(key_of, given_overrides(HydraConfig.get()))
     named = any(key.partition(".")[0] == "logger" for key in overrides)
     return named or any(read_tracker_id(run) is not None for run in runs)
 
@@ -153,5 +154,5 @@ def studies_of(out: Path) -> StudySection | None:
     config = OmegaConf.load(file)
     assert isinstance(config, DictConfig)
     with use_hydra_config(config):
-        plans = study_plans(config, list(config.hydra.overrides.task), out)
+        plans = study_plans(config, given_overrides(config.hydra), out)
         return study_section(find_outcomes(plans, out, kind_of(config)))

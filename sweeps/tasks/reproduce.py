@@ -13,7 +13,7 @@ from yaml import YAMLError
 from datamodules.errors import UserError
 from lightning_modules.runs.checksums import check_file
 from lightning_modules.runs.files import read_predictions, read_result, write_record
-from lightning_modules.runs.job import Job
+from lightning_modules.runs.job import Job, given_overrides
 from lightning_modules.runs.paths import HYDRA, REPRODUCTION
 from lightning_modules.runs.provenance import code_versions, environment, git_commit
 from lightning_modules.runs.schema import Reproduction, Result, ValueComparison
@@ -113,7 +113,7 @@ def _settings(record: Path, recorded: Result, config: DictConfig) -> DictConfig:
             "by task=train"
         )
     plain: Any = OmegaConf.to_container(config)
-    given = {key_of(each).partition(".")[0] for each in HydraConfig.get().overrides.task}
+    given = {key_of(each).partition(".")[0] for each in given_overrides(HydraConfig.get())}
     from_command = {*top_keys_that_affect(["presentation", "nothing"])} - ({"logger"} - given)
     with open_dict(settings):
         for key in config:

@@ -9,6 +9,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from datamodules.errors import UserError
 from datamodules.files import check_outputs, write_text
+from lightning_modules.runs.job import given_overrides
 from lightning_modules.runs.setting_search import find_settings
 from lightning_modules.runs.settings import Setting, flatten, group_files, is_read_by, key_of
 
@@ -34,7 +35,7 @@ def explain(config: DictConfig) -> None:
     shown = find_settings(config.find)
     if not shown:
         raise UserError(f"find={config.find}: no setting has this; leave it out for all")
-    given = HydraConfig.get().overrides.task
+    given = given_overrides(HydraConfig.get())
     training = compose("config", [one for one in given if is_read_by(key_of(one), "train")])
     values = default_values(training)
     if config.output == "-":

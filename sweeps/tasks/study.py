@@ -12,6 +12,7 @@ from rich.text import Text
 
 from datamodules.errors import UserError
 from lightning_modules.runs.files import find_runs, write_record
+from lightning_modules.runs.job import given_overrides
 from lightning_modules.runs.paths import FAILURE
 from lightning_modules.runs.redaction import redacted
 from lightning_modules.runs.schema import Failure
@@ -52,7 +53,7 @@ def study(config: DictConfig) -> None:
     if "sweep" not in config:
         raise UserError("task=study: give a search space, like sweep=recurrent")
     hydra = HydraConfig.get()
-    given, number = list(hydra.overrides.task), config.sweep.worker
+    given, number = given_overrides(hydra), config.sweep.worker
     out = Path(hydra.runtime.output_dir if number is None else hydra.sweep.dir)
     plans, tuned = study_plans(config, given, out), tuned_settings(config)
     silence_optuna()

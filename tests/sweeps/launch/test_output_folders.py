@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 from hydra import compose, initialize_config_dir
 from hydra.core.hydra_config import HydraConfig
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
 
 from datamodules.files import locked
 from lightning_modules.runs import identity
 from lightning_modules.runs.provenance import CodeVersions
 from sweeps.launch.compose import use_hydra_config
+from sweeps.launch.jobs import combinations
 from tests.helpers.commands import ROOT, TINY, inside, mistake, places
 
 RUN = ["model=seq2seq", "logger=none", *TINY]
@@ -138,7 +140,6 @@ def test_a_refused_command_leaves_the_users_folder(tmp_path, given, names):
         ([], "result.json"),
         ([], "history.csv"),
         ([], "logs"),
-        (["task=test", "checkpoint=."], "predictions.jsonl"),
         (["task=evaluate"], "report.html"),
         (["task=compare", "runs=."], "bleu_by_length.csv"),
     ],
@@ -326,3 +327,18 @@ def test_a_multirun_does_what_is_missing(space):
     }
     assert changed == {"1"}
     assert (sweep / "report.html").is_file()
+
+
+def test_an_interpolation_of_a_job_is_that_of_the_job(tmp_path):
+    """The command itself has no folder of a job, nor the settings of one."""
+    HydraConfig.instance().cfg = None
+    written = "+callbacks.own={dirpath: '${hydra:runtime.output_dir}/c'}"
+    given = [f"outputs={tmp_path}", "label=${variant}-${seed}", "+hydra.sweeper.params.seed='1,2'"]
+    with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
+        config = compose("config", [*given, written], return_hydra_config=True)
+        first, second = combinations(config)
+    read = [OverridesParser.create().parse_override(each) for each in first]
+    values = {override.key_or_group: override.value() for override in read}
+    assert values["label"] == "${variant}-${seed}"
+    assert str(values["callbacks.own"]["dirpath"]) == "${hydra:runtime.output_dir}/c"
+    assert {*first} ^ {*second} == {"seed=1", "seed=2"}
