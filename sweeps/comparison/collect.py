@@ -113,18 +113,25 @@ def collect(
     """
     finished: list[RunOutput] = []
     failed: list[FailedJob] = []
+    failures: dict[int, Failure] = {}  # by the place in `failed`
     tests = EvalSetCache(None, words, metrics, recorded)
     for folder in run_dirs:
         try:
             if not folder.is_dir():
                 failed.append(FailedJob(folder.name, folder, "the folder is missing"))
             elif (run := read_run(folder)) is None:
-                failed.append(_failed_job(folder, read_failure(folder)))
+                failures[len(failed)] = read_failure(folder)
+                failed.append(FailedJob(folder.name, folder, failures[len(failed)].error))
             else:
                 finished.append(read_output(folder, run, tests))
         except BrokenFileError as error:
             failed.append(FailedJob(folder.name, folder, str(error)))
     results = [run.result for run in finished]
+    given = [set(each.overrides) for each in (*results, *failures.values())]
+    shared = set.intersection(*given) if len(given) > 1 else set()
+    for place, failure in failures.items():
+        if label := _label_of_failure(failure, shared):
+            failed[place] = failed[place]._replace(label=label)
     named = _name_test_sets(name_runs(results), [run.test for run in finished])
     runs = [
         replace(run, name=each.name, label=each.label)
@@ -141,13 +148,13 @@ def has_attention(result: Result) -> bool:
     return model.get("attention", True) is not None
 
 
-def _failed_job(folder: Path, failure: Failure) -> FailedJob:
-    names = [failure.variant, None if failure.seed is None else f"seed {failure.seed}"]
+def _label_of_failure(failure: Failure, shared: Collection[str]) -> str:
+    """Return the variant and the seed of a failed job, and overrides that not all jobs have."""
     if failure.variant is None:  # the job ended before its configuration was known
-        return FailedJob(" ".join(failure.overrides) or folder.name, folder, failure.error)
+        return " ".join(failure.overrides)
+    names = [failure.variant, None if failure.seed is None else f"seed {failure.seed}"]
     others = labelling_overrides(failure.overrides, failure.variant)
-    label = ", ".join(part for part in [*names, *others] if part)
-    return FailedJob(label, folder, failure.error)
+    return ", ".join(part for part in [*names, *others] if part and part not in shared)
 
 
 def _name_test_sets(named: Sequence[SystemName], tests: Sequence[EvalSet]) -> list[SystemName]:

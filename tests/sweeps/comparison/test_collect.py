@@ -15,8 +15,8 @@ from lightning_modules.metrics.contrast_choices import PairChoices
 from lightning_modules.metrics.curves import curve_points, format_csv
 from lightning_modules.metrics.lengths import Bounds
 from lightning_modules.runs.checksums import MissingFileError, verify_files
-from lightning_modules.runs.files import find_runs, read_arrays, write_arrays
-from lightning_modules.runs.paths import RESULT, STATISTICS
+from lightning_modules.runs.files import find_runs, read_arrays, write_arrays, write_record
+from lightning_modules.runs.paths import FAILURE, RESULT, STATISTICS
 from lightning_modules.runs.schema import SCHEMA, HistoryPoint, Result
 from sweeps.comparison.collect import collect, name_runs
 from sweeps.comparison.record import command_of, origin_of
@@ -257,6 +257,20 @@ def test_failed_jobs_are_named_with_their_error(tmp_path):
     assert failures[3] == ("4", f"{runs[4]}/result.json cannot be read: scores: Field required")
     assert failures[4] == ("5", f"{runs[5]}/predictions.jsonl is missing or has no rows")
     assert failures[5] == ("6", "the folder is missing")
+
+
+def test_a_failed_job_is_named_by_what_not_all_jobs_have(tmp_path):
+    shared = ["scale=0.25", "data.source=en"]
+    for number, own in enumerate((["model.layers=2"], ["model.layers=3"])):
+        folder = tmp_path / f"{number}"
+        folder.mkdir()
+        failure = Failure(variant="luong", seed=1, overrides=[*shared, *own], error="no memory")
+        write_record(folder / FAILURE, failure)
+    run = make_run(tmp_path / "2", overrides=shared)
+    failed = collect([tmp_path / "0", tmp_path / "1", run]).failed
+    assert [job.label for job in failed] == [
+        "luong, seed 1, model.layers=2", "luong, seed 1, model.layers=3",
+    ]  # fmt: skip
 
 
 def test_a_job_cut_off_while_hydra_wrote_its_record_has_failed(tmp_path):
