@@ -17,7 +17,7 @@ from lightning_modules.metrics.lengths import Bounds
 from lightning_modules.runs.checksums import MissingFileError, verify_files
 from lightning_modules.runs.files import find_runs, read_arrays, write_arrays, write_record
 from lightning_modules.runs.paths import FAILURE, RESULT, STATISTICS
-from lightning_modules.runs.schema import SCHEMA, HistoryPoint, Result
+from lightning_modules.runs.schema import SCHEMA, Failure, HistoryPoint, Result
 from sweeps.comparison.collect import collect, name_runs
 from sweeps.comparison.record import command_of, origin_of
 from sweeps.comparison.table_files import as_json
