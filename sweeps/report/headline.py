@@ -63,8 +63,9 @@ LengthLead = tuple[Bounds, PairTest]  # a length group, and how two systems diff
 
 
 def size(test: PairTest) -> str:
-    """Return the difference without its sign, with its interval."""
-    return format_estimate(max(test.difference, -test.difference, key=lambda d: d.value), 1)
+    """Return the difference without its sign, with its interval, in decimals that show it."""
+    difference = max(test.difference, -test.difference, key=lambda d: d.value)
+    return format_estimate(difference, next((n for n in (1, 2) if round(difference.value, n)), 3))
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,11 +7,14 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from lightning_modules.metrics.bootstrap import Estimate
+from lightning_modules.metrics.pair_tests import PairTest
 from lightning_modules.metrics.systems import EvalSet
 from sweeps.comparison.collect import Comparison, FailedJob
 from sweeps.comparison.conditions import Condition
 from sweeps.comparison.evaluation import evaluate
 from sweeps.report.findings import Findings
+from sweeps.report.headline import size
 from sweeps.report.terminal import FOR_PAGE, MOST_LINES, print_findings, shorten
 from tests.helpers.made_text import corrupted, made_references, translated
 from tests.helpers.run_folders import scoring_of
@@ -67,6 +70,11 @@ def test_the_highest_of_many_systems_are_shown():
 def test_the_failure_has_name_folder_and_error():
     text = " ".join(printed(found(2, 1), width=400).split())
     assert f"{shorten(LONG + ' 0', 40)} (outputs/x/0): the loss is not a number" in text
+
+
+def test_a_difference_that_counts_is_not_shown_as_nothing():
+    tested = PairTest("a", "b", "all", 60, Estimate(-0.031, -0.04, -0.02), 0.01, 0.01, None)
+    assert size(tested) == "0.03 [0.02, 0.04]"
 
 
 def test_a_shortened_text_keeps_both_ends():
