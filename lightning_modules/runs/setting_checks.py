@@ -250,6 +250,10 @@ def _check_there(key: str, path: Path) -> None:
         raise UserError(f"{key}={path}: {what_is(path)}{place}; correct the path")
 
 
+UNTRACKED = ("translate", "align", "contrast")
+"""Tasks that have no tracker, and take ``logger=none`` alone."""
+
+
 def _check_read(task: str, overrides: Iterable[str]) -> None:
     """Raise ``UserError`` for an override that the task would ignore."""
     name = tasks().get(task)
@@ -263,6 +267,8 @@ def _check_read(task: str, overrides: Iterable[str]) -> None:
             raise UserError(
                 f"{override}: task={name} does not read {key}, only {readers}; leave it out"
             )
+        if name in UNTRACKED and key.startswith("logger") and override != "logger=none":
+            raise UserError(f"{override}: task={name} tracks nothing; leave it out")
 
 
 def _reads(task: str, key: str) -> bool:

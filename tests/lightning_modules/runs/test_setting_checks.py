@@ -267,6 +267,12 @@ def test_a_task_refuses_what_it_does_not_read(task, override, readers):
         check_settings(OmegaConf.create({"task": task}), [override])
 
 
+def test_a_task_without_a_tracker_takes_none_alone():
+    check_settings(OmegaConf.create({"task": TRANSLATE}), ["logger=none"])
+    with pytest.raises(UserError, match="logger=csv: task=translate tracks nothing; leave it out"):
+        check_settings(OmegaConf.create({"task": TRANSLATE}), ["logger=csv"])
+
+
 @pytest.mark.parametrize(
     ("task", "overrides"),
     [
