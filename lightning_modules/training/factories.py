@@ -105,6 +105,10 @@ INSTEAD = {
     "overfit_batches": "validation has a text of its own; train on a short text, such as "
     "data=grammar_tiny",
     "num_sanity_val_steps": "the first validation is after trainer.val_check_interval updates",
+    "enable_progress_bar": "the terminal shows the progress itself",
+    "logger": "choose logger=NAME",
+    "callbacks": "give +callbacks.NAME._target_=CLASS",
+    "plugins": "the training has a plugin of its own, for checkpoints",
     "min_steps": "a training ends when its budget is spent; give a larger budget",
     "min_epochs": "a training ends when its budget is spent; give a larger budget",
 }
@@ -134,6 +138,8 @@ def check_callbacks(config: DictConfig) -> None:
             "ModelCheckpoint, dirpath: DIR, …}"
         )
     for name, node in config.callbacks.items():
+        if node._target_.endswith(".GradientAccumulationScheduler"):
+            raise UserError(f"callbacks.{name}: set batching.pieces=N instead")
         if node.get("monitor") is None:
             continue
         setting = f"callbacks.{name}"

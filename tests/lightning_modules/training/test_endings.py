@@ -102,6 +102,16 @@ def test_a_training_without_validation_says_so(train):
         (["scheduler=plateau", "+scheduler.mode=max"], "scheduler.mode"),
         (["+callbacks.checkpoint.save_top_k=3"], "checkpoint.save_top_k: a run keeps one checkp"),
         (["callbacks.checkpoint.filename=model"], "checkpoint.filename: a run keeps one checkp"),
+        (["+trainer.enable_progress_bar=true"], "trainer.enable_progress_bar=True: the terminal"),
+        (["+trainer.logger=true"], "trainer.logger=True: choose logger=NAME"),
+        (
+            [
+                "+callbacks.pieces._target_="
+                "pytorch_lightning.callbacks.GradientAccumulationScheduler",
+                "+callbacks.pieces.scheduling={0: 2}",
+            ],
+            "callbacks.pieces: set batching.pieces=N instead",
+        ),
         (["+trainer.min_steps=9"], "trainer.min_steps=9: a training ends when its budget is spent"),
         (
             ["+callbacks.bar._target_=pytorch_lightning.callbacks.TQDMProgressBar"],
