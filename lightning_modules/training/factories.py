@@ -59,7 +59,8 @@ def build(config: DictConfig, key: str, **arguments: Any) -> Any:
             raise UserError(first_mistake(cause, part)) from None
         if isinstance(cause, ValueError):
             raise UserError(str(cause)) from None
-        if isinstance(cause, TypeError | MisconfigurationException):  # a wrong type or argument
+        # A wrong type or argument, or a package that another accelerator needs.
+        if isinstance(cause, TypeError | MisconfigurationException | ModuleNotFoundError):
             raise UserError(f"{part}: {cause}") from None
         raise
 

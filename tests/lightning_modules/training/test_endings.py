@@ -112,6 +112,7 @@ def test_a_training_without_validation_says_so(train):
             ],
             "callbacks.pieces: set batching.pieces=N instead",
         ),
+        (["trainer.accelerator=tpu"], "trainer: Requirement 'torch_xla"),
         (["+trainer.min_steps=9"], "trainer.min_steps=9: a training ends when its budget is spent"),
         (
             ["+callbacks.bar._target_=pytorch_lightning.callbacks.TQDMProgressBar"],
