@@ -111,8 +111,10 @@ def check_plan(study: StudyPlan) -> None:
         when = parameter.when.items()
         wanted = {key: each if isinstance(each, list) else [each] for key, each in when}
         values = parameter.choices if isinstance(parameter, Choices) else [parameter.low]
-        chosen = {key: first for key, (first, *_) in wanted.items()} | {name: values[0]}
-        _composed([*study.overrides, *as_overrides(chosen)], f"sweep.space.{name}")
+        chosen = {key: first for key, (first, *_) in wanted.items()}
+        for value in values:
+            given = as_overrides(chosen | {name: value})
+            _composed([*study.overrides, *given], f"sweep.space.{name}")
 
 
 def _composed(overrides: list[str], option: str) -> DictConfig:

@@ -76,6 +76,10 @@ def test_every_training_is_a_tracked_run_of_the_study(output, space):
             "sweep.space.optimizer.rate: optimizer.rate: no such setting",
         ),
         (
+            ["sweep.space={optimizer: {type: categorical, choices: [adam, sgdd]}}"],
+            "sweep.space.optimizer: ",
+        ),
+        (
             ["sweep.space={label_smoothing: {type: float, low: 1.0, high: 0.5}}"],
             "nothing to choose",
         ),
