@@ -287,7 +287,7 @@ MISTAKES = {
     "systems=none1: give a YAML file with a line NAME: FILE for each system": [
         *FILES, "systems=none1",
     ],
-    "systems=nowhere: give a YAML file with a line NAME: FILE": [*FILES, "systems=nowhere"],
+    "systems=nowhere: does not exist in /": [*FILES, "systems=nowhere"],
     "systems.a%=none1: Hydra cannot read this; a name on the command line has letters a to z": [
         *FILES, "systems.a%=none1",
     ],
