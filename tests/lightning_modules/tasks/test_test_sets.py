@@ -154,7 +154,7 @@ def test_one_set_changes_nothing(space, common):
         ("+data.sets={news: 3}", "has 24 sentences, but its test sets have 3"),
         ("+data.sets={a/b: 24}", "a set is named 'a/b'; give letters, digits and + . -"),
         ("decoding.replace_unknown=dictionary", "give decoding.dictionary=FILE"),
-        ("decoding.dictionary=words.tsv", "set that or leave the file out"),
+        ("decoding.dictionary=/usr", "set that or leave the file out"),
         ("decoding.replace_unknown=move", "give one of copy, dictionary, or null"),
     ],
 )

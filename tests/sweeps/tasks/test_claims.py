@@ -25,7 +25,7 @@ CHEAP = [*SMALL, "scoring.resamples=200", "logger=none"]
         (["claims=newman2020", "tier=laptop"], "none of the claims can be run at tier=laptop"),
         (["claims=cho2014", "tier=laptop", "task=train"], "claims"),
         (["claims=cho2014", "tier=laptop", "learning_rates=none.yaml"], "learning_rates=none.yaml"),
-        (["claims=cho2014", "tier=laptop", "tune=true", "learning_rates=x.yaml"], "give one of"),
+        (["claims=cho2014", "tier=laptop", "tune=true", "learning_rates=/usr"], "give one of"),
         (["claims=cho2014", "tier=laptop", "tune=true", "seed_count=5"], "trials have one seed"),
         (["claims=cho2014", "tier=laptop", "tune=true", "optimizer.lr=0.1"], "own rates"),
         (["claims=null", "tier=laptop"], "claims=null: give all, a paper"),
