@@ -180,7 +180,6 @@ def join_texts(texts: Sequence[ParallelText]) -> ParallelText:
     filled = [text for text in texts if len(text)]
     links = [text.alignments for text in filled if text.alignments is not None]
     sets: Counter[str] = Counter()
-    further = [text.further_references for text in filled]
     whole = ParallelText(
         [line for text in filled for line in text.source],
         [line for text in filled for line in text.target],
@@ -189,12 +188,9 @@ def join_texts(texts: Sequence[ParallelText]) -> ParallelText:
     for text in texts:
         add_left_out(whole, text)
         sets.update(text.sets)
-    if any(each is not None for each in further):
-        empty = ([[]] * len(text) for text in filled)
-        joined = [
-            lines for each, none in zip(further, empty, strict=True) for lines in each or none
-        ]
-        whole = replace(whole, further_references=joined)
+    if any(text.further_references is not None for text in filled):
+        lists = (text.further_references or [[]] * len(text) for text in filled)
+        whole = replace(whole, further_references=[lines for each in lists for lines in each])
     return replace(whole, sets=dict(sets))
 
 

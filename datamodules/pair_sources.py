@@ -119,8 +119,7 @@ def find_test_set(
     known, raw = _dataset(name, f"{source}-{target}", folder)
     with _fetching(name, known, raw):
         first = known.get_source_file(f"{source}-{target}")
-        references = map(Path, known.get_reference_files(f"{source}-{target}"))
-    reference, *further = references
+        reference, *further = map(Path, known.get_reference_files(f"{source}-{target}"))
     return TwoFiles(name, (Path(first), reference), tuple(further))
 
 

@@ -329,7 +329,8 @@ def _encode_training(
     for lines in text.lines(side):
         frequencies += np.bincount(lines.tokens, minlength=len(words))
         in_line = sums(letters[lines.tokens], lines.lengths)
-        in_words.append(_narrow(words_by_letters(lines.lengths, in_line, language)))
+        pieces = lines.lengths.astype(np.int64)
+        in_words.append(_narrow(words_by_letters(pieces, in_line, language)))
         in_tokens.append(_narrow(sums(tokens.lengths[lines.tokens], lines.lengths)))
     used = np.flatnonzero(frequencies)
     largest = int(tokens.select(used).flat().max(initial=0))

@@ -128,7 +128,10 @@ class RealCorpus(Corpus):
                 is_set = name == "test" and self._set_names
                 rows = slice(first - source.first, first - source.first + len(block[0]))
                 given = ParallelText(
-                    *map(list, block), links, further_references=further and further[rows]
+                    list(block[0]),
+                    list(block[1]),
+                    links,
+                    further_references=further and further[rows],
                 )
                 text = _within(given, (self.source, self.target), limit)
                 named = {set_name(source.name): len(text)} if is_set else {}

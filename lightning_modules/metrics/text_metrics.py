@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from sacrebleu.metrics import BLEU, CHRF, TER
@@ -105,7 +106,9 @@ class ChrfPlusPlus(SacrebleuMetric):
         hyp, ref, match = (sums[..., column::3] for column in range(3))
         present = (hyp > 0) & (ref > 0)
         orders = np.maximum(present.sum(-1), 1)
-        masked = {} if present.all() else {"where": present, "out": np.zeros_like(match)}  # slower
+        masked: dict[str, Any] = {}
+        if not present.all():  # a masked division is slower
+            masked = {"where": present, "out": np.zeros_like(match)}
         precision, recall = (
             np.divide(match, whole, **masked).sum(-1) / orders for whole in (hyp, ref)
         )

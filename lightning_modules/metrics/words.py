@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.util import find_spec
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from pydantic import BaseModel, field_validator
 from sacrebleu.metrics import BLEU
@@ -43,7 +43,7 @@ class WordRule:
     tokenizer: Tokenizer = "13a"
     lowercase: bool = False
 
-    def counter(self, **options: bool) -> BLEU:
+    def counter(self, **options: Any) -> BLEU:
         """Return a new counter of sacreBLEU; no warning for a text that looks tokenised."""
         return BLEU(lowercase=self.lowercase, tokenize=self.tokenizer, force=True, **options)
 

@@ -338,7 +338,8 @@ class ProgressFile(pl.Callback):
         self._sentences = (self._sentences if batch_idx else 0) + len(outputs) * trainer.world_size
         if self._is_due:
             phase = self._state.doing.partition(",")[0]
-            count = len(trainer.predict_dataloaders.dataset)
+            loader: Any = trainer.predict_dataloaders
+            count = len(loader.dataset)
             done = min(self._sentences, count)
             self._write(doing=f"{phase}, {done:,} of {count:,} sentences")
             if not sys.stdout.isatty() and self._written - self._logged >= EVERY_LINE:

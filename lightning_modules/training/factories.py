@@ -274,12 +274,11 @@ def check_lengths(model: EncoderDecoder, text: Text) -> None:
         return
     most_of = {"src": ("source", limit.src_tokens), "tgt": ("target", limit.tgt_tokens)}
     for part, (side, most) in most_of.items():
-        longest, name = max(
-            (int(getattr(pairs, part).lengths.max(initial=0)) + 1, name)
-            for name, pairs in text.items()
-        )
+        lengths = {name: getattr(pairs, part).lengths for name, pairs in text.items()}
+        longest, name = max((int(each.max(initial=0)) + 1, name) for name, each in lengths.items())
         if most is not None and longest > most:
-            number = int(text[name].ids[np.argmax(getattr(text[name], part).lengths)]) + 1
+            pairs = dict(text.items())[name]
+            number = int(pairs.ids[np.argmax(lengths[name])]) + 1
             raise UserError(
                 f"{limit.setting}={most}: the longest {name} {side} has {longest} tokens "
                 f"(number {number}); train "

@@ -55,6 +55,7 @@ def evaluate_systems(config: DictConfig) -> None:
 
 def _places(systems: Any) -> dict[str, list[str]]:
     """Return the files or folders given for each system, by names or in a file of names."""
+    named: Any
     if isinstance(systems, str):
         named = _read_names(Path(systems))
     elif isinstance(systems, DictConfig):

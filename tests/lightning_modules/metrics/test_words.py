@@ -3,16 +3,22 @@
 import json
 import subprocess
 import sys
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 from sentencepiece import SentencePieceTrainer
 
 from datamodules.errors import UserError
-from lightning_modules.metrics.chosen_metrics import METRICS, find_metrics, translation_statistics
-from lightning_modules.metrics.lengths import sentence_lengths
+from lightning_modules.metrics.chosen_metrics import find_metrics, translation_statistics
+from lightning_modules.metrics.lengths import LengthUnit, sentence_lengths
 from lightning_modules.metrics.metric import ReferenceText
-from lightning_modules.metrics.text_metrics import TEXT_METRICS, sentence_bleu_signature
+from lightning_modules.metrics.text_metrics import (
+    TEXT_METRICS,
+    Bleu,
+    ExactMatch,
+    sentence_bleu_signature,
+)
 from lightning_modules.metrics.words import (
     AS_LANGUAGES,
     PLAIN,
@@ -63,7 +69,7 @@ def command(folder, hypotheses, references, *options):
 
 def scored(hypotheses, text, *names):
     """Return score and signature of each metric by the harness."""
-    metrics = [METRICS[name] for name in names]
+    metrics = [TEXT_METRICS[name]() for name in names]
     counts = translation_statistics(metrics, text, hypotheses)
     return [
         (pytest.approx(float(each.score(counts[each.statistics].sum(0))), abs=1e-9),
@@ -133,8 +139,8 @@ def test_several_references_score_as_sacrebleus_command(tokenizer, tmp_path):
 def test_a_sentence_may_have_fewer_references():
     hypotheses, references = ENGLISH
     text = text_of(references, ["", hypotheses[1], ""])
-    bleu = METRICS["bleu"].counter(PLAIN)
-    streams = [references, [None, hypotheses[1], None]]
+    bleu = Bleu().counter(PLAIN)
+    streams: Any = [references, [None, hypotheses[1], None]]
     expected = bleu.corpus_score(hypotheses, streams).score
     assert scored(hypotheses, text, "bleu")[0] == (expected, str(bleu.get_signature()))
     assert "nrefs:var" in str(bleu.get_signature())
@@ -143,7 +149,7 @@ def test_a_sentence_may_have_fewer_references():
 
 def test_exact_match_takes_any_reference_and_the_words_of_the_language():
     def exact(text, hypotheses):
-        return METRICS["exact"].count(text, hypotheses)[:, 0].tolist()
+        return ExactMatch().count(text, hypotheses)[:, 0].tolist()
 
     assert exact(text_of(["a b", "c"], ["x", "d  e"]), ["a  b", "d e"]) == [1, 1]
     assert exact(text_of(["我 喜欢"]), ["我喜欢"]) == [0]
@@ -153,8 +159,8 @@ def test_exact_match_takes_any_reference_and_the_words_of_the_language():
 
 def test_lengths_count_words_of_the_language():
     text = ReferenceText(["我喜欢狗。"], ["a dog, yes"], (), WordRules(PLAIN, WordRule("zh")))
-    units = ("source_words", "source_tokens", "reference_words", "reference_tokens")
-    assert [sentence_lengths(text, unit).tolist() for unit in units] == [[3], [4], [5], [5]]
+    units = get_args(LengthUnit)
+    assert [sentence_lengths(text, unit).tolist() for unit in units] == [[3], [5], [4], [5]]
 
 
 def test_languages_get_the_tokenizers_that_they_need():

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hydra import compose, initialize_config_dir
@@ -338,7 +339,7 @@ def test_an_interpolation_of_a_job_is_that_of_the_job(tmp_path):
         config = compose("config", [*given, written], return_hydra_config=True)
         first, second = combinations(config)
     read = [OverridesParser.create().parse_override(each) for each in first]
-    values = {override.key_or_group: override.value() for override in read}
+    values: dict[str, Any] = {override.key_or_group: override.value() for override in read}
     assert values["label"] == "${variant}-${seed}"
     assert str(values["callbacks.own"]["dirpath"]) == "${hydra:runtime.output_dir}/c"
     assert {*first} ^ {*second} == {"seed=1", "seed=2"}

@@ -4,6 +4,7 @@ import os
 import signal
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
+from typing import Any
 
 import optuna
 import pytest
@@ -42,9 +43,14 @@ def study_of(sampler, **changes) -> Sweep:
     return sweep_of(**{"sampler": sampler, "space": space, "pruner": "median", **changes})
 
 
+def width_of(trial, sweep) -> float:
+    chosen: Any = suggest(trial, sweep.space)
+    return float(chosen["width"])
+
+
 def outcome(trial):
     """Return a value; the trial of slot 1 fails, and that of slot 3 is pruned."""
-    chosen = suggest(trial, study_of(trial.study.user_attrs["sampler"]).space)
+    chosen: Any = suggest(trial, study_of(trial.study.user_attrs["sampler"]).space)
     slot = trial.user_attrs[SLOT]
     if slot == 1:
         raise DivergedError("no number")
@@ -93,7 +99,7 @@ def work(sweep, folder, deadly):
         slot = trial.user_attrs[SLOT]
         if (slot, "before") == deadly:
             os.kill(os.getpid(), signal.SIGKILL)
-        value = -abs(float(suggest(trial, sweep.space)["width"]) - 50)
+        value = -abs(width_of(trial, sweep) - 50)
         if (slot, "after") == deadly:
             os.kill(os.getpid(), signal.SIGKILL)
         return value
@@ -138,7 +144,7 @@ def test_workers_side_by_side_draw_what_one_draws(sampler, tmp_path):
     for each in workers:
         each.join(120)
     study = open_study(sweep, open_storage(sweep, tmp_path))
-    alone = worked(sweep, lambda trial: float(suggest(trial, sweep.space)["width"]))
+    alone = worked(sweep, lambda trial: width_of(trial, sweep))
     assert draws(study) == draws(alone)
 
 

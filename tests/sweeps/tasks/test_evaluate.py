@@ -3,6 +3,7 @@
 import csv
 import json
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 import sacrebleu
@@ -242,7 +243,7 @@ def test_several_references_and_case_are_those_of_sacrebleu(here):
     given = ["references=[ref,second]", "systems.a=luong1", "scoring.unit=reference_words"]
     assert evaluate(*given, "scoring.lowercase=true") == 0
     bleu = sacrebleu.BLEU(lowercase=True)
-    streams = [TEXT.references, [*others[:-1], None]]
+    streams: Any = [TEXT.references, [*others[:-1], None]]
     expected = bleu.corpus_score(translations(TEXT.references, "luong"), streams).score
     assert values(here / "out")["a"]["bleu"] == pytest.approx(expected)
     signatures = json.loads((here / "out" / "comparison.json").read_text())["signatures"]
