@@ -25,7 +25,8 @@ TRAINING_CODE = (
         for room in ("attention", "decoding", "kernels", "ranks", "training", "variants")
     ),
     "lightning_modules/library_internals.py",
-    "lightning_modules/metrics/bleu.py",  # BLEU in validation chooses the weights
+    "lightning_modules/metrics/bleu.py",  # equal losses in validation are decided by BLEU
+    "lightning_modules/metrics/words.py",  # and words of both languages are cut there
 )
 """Folders and files whose code decides the weights of a model."""
 TESTING_CODE = ("lightning_modules/metrics", "lightning_modules/testing")
