@@ -127,7 +127,8 @@ def collect(
         except BrokenFileError as error:
             failed.append(FailedJob(folder.name, folder, str(error)))
     results = [run.result for run in finished]
-    given = [set(each.overrides) for each in [*results, *failures.values()]]
+    given = [set(each.overrides) for each in results]
+    given += [set(each.overrides) for each in failures.values()]
     shared = set.intersection(*given) if len(given) > 1 else set()
     for place, failure in failures.items():
         if label := _label_of_failure(failure, shared):
