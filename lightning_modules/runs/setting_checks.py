@@ -130,6 +130,8 @@ def _resolved(config: DictConfig, key: str, written: Any) -> Any:
     except OmegaConfBaseException as error:
         if isinstance(error.__context__, UserError):
             raise error.__context__ from None
+        if "HydraConfig was not set" in str(error):  # a planned run, which is no job of Hydra yet
+            return written
         raise UserError(failed_interpolation(config, [key]) or f"{key}: {error}") from None
 
 
