@@ -12,6 +12,7 @@ from lightning_modules.metrics.lengths import THIN, Bounds, Bucket
 from lightning_modules.metrics.metric import Array, Metric
 from lightning_modules.metrics.resampling import (
     Resamples,
+    for_sums,
     interval,
     resampled_counts,
     resampled_sums,
@@ -100,15 +101,20 @@ def score_subsets(
     """Score systems of one test set on the whole test set, then on each length bucket.
 
     The whole test set is drawn with the seed itself, bucket k with seed + k: buckets of equal size
-    must not share their draws. Metrics for which a system has no counts are left out.
+    must not share their draws. A bucket of all sentences is the whole test set. Metrics for which a
+    system has no counts are left out.
     """
-    whole = np.arange(len(systems[0].test.references))
-    subsets = [(None, whole), *((bucket.bounds, bucket.index) for bucket in buckets)]
-    draws = [Resamples(resamples.count, resamples.seed + k) for k in range(len(subsets))]
-    return [
-        score_subset(systems, metrics, bounds, index, each)
-        for (bounds, index), each in zip(subsets, draws, strict=True)
-    ]
+    index = np.arange(len(systems[0].test.references))
+    whole = score_subset(systems, metrics, None, index, resamples)
+    subsets = [whole]
+    for number, bucket in enumerate(buckets, start=1):
+        draws = Resamples(resamples.count, resamples.seed + number)
+        subsets.append(
+            replace(whole, bounds=bucket.bounds)
+            if len(bucket.index) == len(index)
+            else score_subset(systems, metrics, bucket.bounds, bucket.index, draws)
+        )
+    return subsets
 
 
 def score_subset(
@@ -147,11 +153,11 @@ def further_scores(
     same parts for all subsets of the same ``width``, which are of at most as many sentences.
     """
     counts = _counts(systems, [metric], subset.index)
-    joined = _join(counts).T.copy()
+    joined = for_sums(_join(counts)).T.copy()
     draws = Resamples(most, subset.draws.seed)
     width = max(width, len(joined))
     for _, times in resampled_counts(len(subset.index), draws, subset.draws.count, width):
-        sums = _split((joined @ times.T).T, counts)
+        sums = _split((joined @ times.T).T.astype(np.float64), counts)
         yield [metric.score(sums[system.name, metric.statistics]) for system in systems]
 
 

@@ -51,14 +51,17 @@ def compare_pairs(
     A test has the draws of its subset, and up to ``resamples`` where so many sharpen its p-value;
     ``SequentialTests`` says when. Systems without counts for the metric are left out.
     """
-    return [
-        test
-        for number, subset in enumerate(subsets)
-        if not subset.thin
-        for test in _tests(
-            systems, subset, metric, Resamples(resamples.count, resamples.seed + number)
-        )
-    ]
+    tests: list[PairTest] = []
+    for number, subset in enumerate(subsets):
+        if subset.thin:
+            continue
+        if number and subset.scores is subsets[0].scores:  # the whole test set in one bucket
+            whole = [test for test in tests if test.subset == subsets[0].label]
+            tests += [replace(test, subset=subset.label) for test in whole]
+        else:
+            draws = Resamples(resamples.count, resamples.seed + number)
+            tests += _tests(systems, subset, metric, draws)
+    return tests
 
 
 def correct_by_holm(tests: Sequence[PairTest]) -> list[PairTest]:

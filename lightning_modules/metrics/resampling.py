@@ -21,10 +21,11 @@ DRAWN_TOGETHER = 32  # NumPy takes 32 random bits at a time: chunks of as many r
 UPPER = 0.975  # upper end of the middle 95%, as a probability
 ENOUGH = 100
 """Draws as far as the observed difference after which the p-value is known to about 10%."""
-BEYOND, TO_SEE_IT = 6.0, 1000
+BEYOND, TO_SEE_IT = 5.5, 1000
 """Standard deviations beyond which no draw is expected, and draws that show so. An exchange of
-sentences is beyond with a probability of at most 2 exp(-18), which is 3e-8 (Hoeffding 1963, JASA
-58:13)."""
+sentences is beyond with a probability of at most 2 exp(-15), which is 6e-7 (Hoeffding 1963, JASA
+58:13); by the normal distribution 4e-8."""
+EXACT = 1 << 24  # whole numbers up to here are exact in single precision
 
 
 class Interval(NamedTuple):
@@ -42,17 +43,25 @@ class Resamples:
     seed: int
 
 
+def for_sums(counts: Array) -> NDArray[np.floating]:
+    """Return ``counts`` in single precision if sums over as many sentences are exact: faster."""
+    whole = (counts == np.rint(counts)).all()
+    exact = whole and len(counts) * np.abs(counts).max(initial=0) < EXACT
+    return counts.astype(np.float32) if exact else counts
+
+
 def resampled_sums(statistics: Array, resamples: Resamples) -> Array:
     """Sum over sentences drawn with replacement: ``(sentences, k) -> (resamples, k)``."""
     sums = np.empty((resamples.count, statistics.shape[1]))
+    summed = for_sums(statistics)
     for chosen, counts in resampled_counts(len(statistics), resamples):
-        sums[chosen] = counts @ statistics
+        sums[chosen] = counts @ summed
     return sums
 
 
 def resampled_counts(
     sentences: int, resamples: Resamples, first: int = 0, width: int = 1
-) -> Iterator[tuple[slice, Array]]:
+) -> Iterator[tuple[slice, NDArray[np.float32]]]:
     """Yield how often resamples have each sentence, ``(some resamples, sentences)``.
 
     The slice tells which resamples: those from number ``first`` on, so many at a time that
@@ -65,7 +74,7 @@ def resampled_counts(
         drawn = generator.choice(sentences, size=(stop - start, sentences), replace=True)
         drawn += sentences * np.arange(stop - start)[:, None]
         times = np.bincount(drawn.ravel(), minlength=drawn.size).reshape(drawn.shape)
-        yield slice(start, stop), times.astype(np.float64)
+        yield slice(start, stop), times.astype(np.float32)
 
 
 def _chunks(first: int, count: int, width: int) -> Iterator[tuple[int, int]]:
@@ -215,11 +224,10 @@ def randomisation_p_values(
         for start in range(0, len(unsettled), step):
             numbers = unsettled[start : start + step]
             firsts, seconds = pairs[numbers].T
-            one, other = (
-                score(np.moveaxis(kept[a] + exchanged[b], 1, 2))
-                for a, b in ((firsts, seconds), (seconds, firsts))
-            )
-            tests.add(numbers, one - other)
+            one, other = kept[firsts], kept[seconds]
+            one += exchanged[seconds]
+            other += exchanged[firsts]
+            tests.add(numbers, score(np.moveaxis(one, 1, 2)) - score(np.moveaxis(other, 1, 2)))
     return tests.p_values
 
 
@@ -230,18 +238,19 @@ def _exchanges(
 
     Both are ``(systems, columns, some trials)``: the scores of many trials are computed at once.
     """
-    counts = np.concatenate(systems, axis=1).T.copy()
+    joined = np.concatenate(systems, axis=1)
+    counts = for_sums(joined).T.copy()
     shape = len(systems), systems[0].shape[1], -1
     sentences = counts.shape[1]
     generator = np.random.default_rng(trials.seed)
     width = max(sentences, len(counts))
-    whole = counts.sum(1)[:, None] if (counts == np.rint(counts)).all() else None
+    whole = joined.sum(0)[:, None] if (joined == np.rint(joined)).all() else None
     for start, stop in chain(_chunks(0, trials.count, width), _chunks(trials.count, most, width)):
         stays = generator.integers(2, size=(stop - start, sentences), dtype=bool).T
-        kept = counts @ stays.astype(np.float64)
+        kept = (counts @ stays.astype(counts.dtype)).astype(np.float64)
         # Of means over seeds, the whole less the kept part may be a rounding error instead of 0
         # matches, which changes BLEU.
-        others = counts @ (~stays).astype(np.float64) if whole is None else whole - kept
+        others = counts @ (~stays).astype(counts.dtype) if whole is None else whole - kept
         yield kept.reshape(shape), others.reshape(shape)
 
 

@@ -104,10 +104,11 @@ class ChrfPlusPlus(SacrebleuMetric):
     @override
     def score(self, sums: Array) -> Array:
         hyp, ref, match = (sums[..., column::3] for column in range(3))
-        present = (hyp > 0) & (ref > 0)
-        orders = np.maximum(present.sum(-1), 1)
+        orders: Any = hyp.shape[-1]
         masked: dict[str, Any] = {}
-        if not present.all():  # a masked division is slower
+        if not (hyp.all() and ref.all()):  # a masked division is slower
+            present = (hyp > 0) & (ref > 0)
+            orders = np.maximum(present.sum(-1), 1)
             masked = {"where": present, "out": np.zeros_like(match)}
         precision, recall = (
             np.divide(match, whole, **masked).sum(-1) / orders for whole in (hyp, ref)

@@ -1,10 +1,12 @@
 """Significance tests between all pairs of systems, corrected, and which systems differ by them."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
+from datamodules.sequences import cores
 from lightning_modules.metrics.lengths import THIN
 from lightning_modules.metrics.metric import Metric
 from lightning_modules.metrics.pair_tests import PairTest, compare_pairs, correct_by_holm
@@ -88,8 +90,9 @@ def significance_tests(evaluation: Evaluation) -> dict[str, SignificanceTests]:
     A bucket with too few sentences is not tested.
     """
     metrics = [metric for metric in evaluation.metrics if metric.tested]
-    tested = {metric.name: _family(evaluation, metric) for metric in metrics}
-    return {name: tests for name, tests in tested.items() if tests.tests}
+    with ThreadPoolExecutor(cores()) as pool:  # NumPy computes without Python's lock
+        tested = list(pool.map(partial(_family, evaluation), metrics))
+    return {tests.metric.name: tests for tests in tested if tests.tests}
 
 
 def _family(evaluation: Evaluation, metric: Metric) -> SignificanceTests:

@@ -84,9 +84,16 @@ def test_every_output_has_the_same_sentences_and_resamples(scored, systems):
 
 
 def test_buckets_of_one_size_do_not_share_draws(systems):
-    twice = score_subsets(systems[1:], SCORES, only(*range(90)) * 2, DRAWS)
+    twice = score_subsets(systems[1:], SCORES, only(*range(60)) * 2, DRAWS)
     resampled = [subset.resampled["one", "bleu"].tolist() for subset in twice]
     assert resampled[0] != resampled[1] != resampled[2] != resampled[0]
+
+
+def test_a_bucket_of_all_sentences_is_the_whole_test_set(systems):
+    whole, bucket = score_subsets(systems, SCORES, only(*range(90)), DRAWS)
+    assert (whole.label, bucket.label) == ("all", "1+")
+    for name in ("one", "three"):
+        assert bucket.estimate(name, "bleu") == whole.estimate(name, "bleu")
 
 
 def test_estimate_keeps_sentences_and_seeds_apart(scored):

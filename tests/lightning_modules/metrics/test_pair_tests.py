@@ -1,5 +1,6 @@
 """Which pairs are tested on which sentences, their p-values, and how families are corrected."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -55,6 +56,14 @@ def test_every_pair_on_every_subset_that_is_not_thin(tests):
         for subset, sentences in (("all", 100), ("1", 40), ("3", 31))
         for pair in combinations("abc", 2)
     ]
+
+
+def test_a_bucket_of_all_sentences_has_the_tests_of_the_whole_test_set(systems, tests):
+    buckets = length_buckets(np.ones(100, np.int64), [1])
+    scored = score_subsets(systems, [METRICS["bleu"]], buckets, DRAWS)
+    found = compare_pairs(systems, scored, METRICS["bleu"], DRAWS)
+    assert [test.subset for test in found] == ["all"] * 3 + ["1"] * 3
+    assert found[:3] == tests[:3] == [replace(test, subset="all") for test in found[3:]]
 
 
 def test_differences_are_of_the_means_over_seeds(tests, scored):

@@ -17,6 +17,7 @@ from lightning_modules.metrics.resampling import (
     SequentialTests,
     degrees_of_freedom,
     expansion,
+    for_sums,
     holm,
     interval,
     mean_over_seeds,
@@ -121,6 +122,16 @@ def test_draws_do_not_depend_on_the_memory(monkeypatch, cells):
     np.testing.assert_array_equal(whole[2] @ counts, resampled_sums(counts, Resamples(90, 7))[50:])
     for part, expected in zip(all_draws(), whole, strict=True):
         np.testing.assert_array_equal(part, expected)
+
+
+@pytest.mark.parametrize("most", [9, 2**24 // 50 + 1])
+def test_sums_of_whole_numbers_are_exact_in_single_precision(most):
+    counts = np.random.default_rng(0).integers(most - 3, most + 1, size=(50, 4)).astype(np.float64)
+    assert for_sums(counts).dtype == (np.float32 if most == 9 else np.float64)
+    assert for_sums(counts / 3).dtype == np.float64
+    drawn = np.random.default_rng(7).choice(50, size=(500, 50), replace=True)
+    expected = counts.astype(np.int64)[drawn].sum(axis=1)
+    np.testing.assert_array_equal(resampled_sums(counts, Resamples(500, 7)), expected)
 
 
 # Intervals
