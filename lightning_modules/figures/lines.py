@@ -17,7 +17,7 @@ from lightning_modules.figures.charts import (
     style_of,
     tooltip,
 )
-from lightning_modules.figures.system_looks import end_labels, legend_of, looks_of
+from lightning_modules.figures.system_looks import end_labels, labels_fit, legend_of, looks_of
 from lightning_modules.metrics.bootstrap import Estimate, ScoredGroup
 from lightning_modules.metrics.contrast_choices import RIGHT_CHOICES
 
@@ -143,13 +143,12 @@ def draw_lines(lines: Lines, width: Width, magnified: Range | None = None) -> Ch
     A line is the mean over seeds, its band the 95% interval. A thin bar goes from the lowest to the
     highest seed. A thin group has a hollow mark, which no line reaches.
     """
-    style = style_of(width)
-    ends = magnified or lines.range
+    ends, labelled = magnified or lines.range, labels_fit(lines.labels, width)
     y = alt.Scale(domain=list(ends), nice=False, zero=False)
     layers = [
         *lines.others,
-        *_layers(lines, width, y, named=style.labelled and not magnified),
-        *(end_labels(lines.points, lines.labels, lines.x, ends, width) if style.labelled else ()),
+        *_layers(lines, width, y, named=labelled and not magnified),
+        *(end_labels(lines.points, lines.labels, lines.x, ends, width) if labelled else ()),
     ]
     title, description = lines.title, lines.description
     if magnified:

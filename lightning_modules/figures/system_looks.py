@@ -1,7 +1,7 @@
 """The look of each system: a colour, mark and dash, the same in every figure; legends, labels."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from hashlib import sha256
 from itertools import product
 from typing import Any, NamedTuple
@@ -84,7 +84,7 @@ def _free_look(name: str, used: list[Look]) -> Look:
     )
 
 
-LETTER, SYMBOL, AXIS = 0.54, 2.4, 4.5
+LETTER, SYMBOL, AXIS = 0.54, 2.6, 4.5
 """Shares of the type: width of a letter, of a symbol with its space, of the axis beside a plot."""
 
 
@@ -105,7 +105,12 @@ def legend_of(labels: Sequence[str], width: Width, beside: bool = False) -> alt.
             return None
     # symbolOpacity: the band is pale, but its symbol in the legend must not be pale.
     return alt.Legend(
-        orient="bottom", columns=columns, symbolOpacity=1, columnPadding=style.type, labelLimit=0
+        orient="bottom",
+        columns=columns,
+        symbolOpacity=1,
+        symbolLimit=len(labels),  # Vega's own limit is 30
+        columnPadding=style.type,
+        labelLimit=0,
     )
 
 
@@ -123,8 +128,15 @@ def _chosen(by_columns: dict[int, float]) -> str:
     return chosen
 
 
+LABEL_GAP = 1.15  # least distance of two labels, as a share of the type
 ROOM = "containerSize()[0] >= 600"
 """Whether a page is wide enough for labels beside the plot; a phone shows the legend alone."""
+
+
+def labels_fit(labels: Collection[str], width: Width) -> bool:
+    """Return whether each line can have its label at its end; else the legend names them all."""
+    style = style_of(width)
+    return style.labelled and (len(labels) - 1) * LABEL_GAP * style.type <= style.height
 
 
 def end_labels(
@@ -150,7 +162,7 @@ def end_labels(
         return []
     unit = style.height / (ends[1] - ends[0])
     wanted = [(ends[1] - each[y]) * unit for each in shown]
-    places = spread(wanted, 1.15 * style.type, style.height)
+    places = spread(wanted, LABEL_GAP * style.type, style.height)
     rows = [
         {**each, "at": ends[1] - place / unit} for each, place in zip(shown, places, strict=True)
     ]

@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from lightning_modules.figures.charts import KEY, TEXT, Chart, Width, data_of, style_of
 from lightning_modules.figures.lines import finish_chart, looks_scales, rounded_out
-from lightning_modules.figures.system_looks import end_labels, legend_of
+from lightning_modules.figures.system_looks import end_labels, labels_fit, legend_of
 from lightning_modules.metrics.systems import System
 from lightning_modules.runs.files import BrokenFileError, read_history
 from lightning_modules.runs.schema import HistoryPoint
@@ -142,7 +142,8 @@ def _figure(
     unit = "loss (nats a target token)" if losses else "validation BLEU"
     ends = rounded_out(min(values), max(values)) if values else (0.0, 1.0)
     colour, shape, _ = looks_scales(labels)
-    legend = legend_of(list(labels.values()), width, beside=style.labelled)
+    labelled = labels_fit(labels, width)
+    legend = legend_of(list(labels.values()), width, beside=labelled)
     highlighted = alt.selection_point(fields=["system"], bind="legend")
     x = alt.X(f"{pace}:Q", title=TITLES[pace], axis=alt.Axis(grid=False, tickCount=6, format="~s"))
     base = alt.Chart().encode(
@@ -166,7 +167,7 @@ def _figure(
     marks = base.mark_point(size=style.mark / 2, filled=True).encode(
         shape=alt.Shape("system:N", title=None, scale=shape, legend=legend)
     )
-    names = end_labels(points, labels, x, ends, width, "value") if style.labelled else []
+    names = end_labels(points, labels, x, ends, width, "value") if labelled else []
     chart = alt.layer(lines, marks.add_params(highlighted), *names, data=data_of(points))
     return finish_chart(chart, width, note, "", _alt_text(points, labels, pace, unit))
 

@@ -3,6 +3,7 @@
 import pytest
 from hydra import compose, initialize_config_dir
 
+from lightning_modules.figures.system_looks import LOOKS
 from lightning_modules.runs.job import label_of, label_with_changes
 from lightning_modules.runs.paths import CONF
 from sweeps.launch.resolvers import register
@@ -30,3 +31,14 @@ def test_a_label_says_what_the_run_has(overrides, label):
     with initialize_config_dir(str(CONF), version_base="1.3"):
         config = compose("config", overrides, return_hydra_config=True)
         assert label_with_changes(label_of("bahdanau", overrides, config), overrides) == label
+
+
+def test_every_variant_has_a_label_of_its_own():
+    register()
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        labels = [
+            label_of(name, given, compose("config", given, return_hydra_config=True))
+            for name in LOOKS
+            for given in [[f"model={name}"]]
+        ]
+    assert len(set(labels)) == len(labels), labels
