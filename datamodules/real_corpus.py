@@ -191,7 +191,7 @@ class RealCorpus(Corpus):
 
 
 def _further_references(source: PairSource, option: str) -> list[list[str]]:
-    """Return the further references of each pair; an empty line is none."""
+    """Return the further references of each pair."""
     streams = [read_lines(file, option) for file in source.references]
     pairs = sum(len(block[0]) for block in source.blocks())
     for file, lines in zip(source.references, streams, strict=True):
@@ -200,7 +200,7 @@ def _further_references(source: PairSource, option: str) -> list[list[str]]:
                 f"{file} has {len(lines)} lines but {source.sides[1]} has {pairs}: line n of each "
                 f"must be a reference of sentence n; fix the files, or set {option}=..."
             )
-    return [[line for line in lines if line.strip()] for lines in zip(*streams, strict=True)]
+    return list(map(list, zip(*streams, strict=True)))
 
 
 def _within(text: ParallelText, languages: tuple[str, str], limit: int | None) -> ParallelText:

@@ -23,9 +23,10 @@ LETTERS = {"zh": 2, "yue": 2, "ja": 2, "th": 4, "lo": 4, "bo": 4, "km": 5, "my":
 """Letters of a mean word in languages that are written without spaces between words."""
 SHORT_CODES = {
     "zho": "zh", "chi": "zh", "cmn": "zh", "jpn": "ja", "kor": "ko", "tha": "th", "lao": "lo",
-    "bod": "bo", "tib": "bo", "khm": "km", "mya": "my", "bur": "my",
+    "bod": "bo", "tib": "bo", "dz": "bo", "dzo": "bo", "khm": "km", "mya": "my", "bur": "my",
+    "lzh": "zh", "wuu": "zh", "nan": "zh", "hak": "zh", "gan": "zh", "hsn": "zh", "cjy": "zh",
 }  # fmt: skip
-"""Two letters for the three-letter codes of such languages."""
+"""Codes in ``LETTERS`` for other codes of such languages, and for languages written like them."""
 
 UNSPACED = re.compile(
     "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # kana, Han

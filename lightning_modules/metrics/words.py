@@ -94,8 +94,8 @@ class WordRule:
         """
         if self.tokenizer in AT_SPACES and (better := tokenizer_of_script(lines)):
             raise UserError(
-                f"{SETTING}.{side}={self.tokenizer}: {place} is written without spaces, so that a "
-                f"sentence would count as one word; give {SETTING}.{side}={better}"
+                f"{place} is written without spaces, so that a sentence would count as one word "
+                f"with {self.tokenizer}; give {SETTING}.{side}={better}"
             )
 
     def _cased(self, line: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import ConfigDict
 
+from lightning_modules.metrics.words import usual_tokenizer
 from lightning_modules.runs.schema import MEASURES, Data, Measure, Result, SizeMatch, Training
 from lightning_modules.runs.settings import (
     flatten,
@@ -344,9 +345,14 @@ def check_settings(
 def _compared_settings(condition: str, result: Result) -> dict[str, Any]:
     """Return the settings of a run that a condition compares, by dotted key, without nulls."""
     decoding = {key: value for key, value in result.decoding.items() if key not in MEASUREMENTS}
+    config = flatten(result.config | {"decoding": decoding})
+    for side in ("source", "target"):  # null is what the language needs
+        key = f"scoring.tokenize.{side}"
+        if key in config:
+            config[key] = config[key] or usual_tokenizer(getattr(result.data, side))
     return {
         key: value
-        for key, value in sorted(flatten(result.config | {"decoding": decoding}).items())
+        for key, value in sorted(config.items())
         if value is not None
         and (setting := setting_of(key))
         and setting.condition == condition

@@ -61,9 +61,9 @@ MOST_LINES = 25
 """Lines of a terminal that a comparison of any number of systems prints."""
 FOR_PAGE, LEAST_TABLE = 4, 5
 """Of these, lines for the paths of page and files and for W&B, and the least of the table."""
-MOST_JOBS = 3  # failed jobs that are named
-LONGEST_LABEL, LONGEST_TEXT = 40, 150  # characters
-LONGEST_ERRORS = 220  # characters of all errors of failed jobs
+MOST_JOBS, MOST_CONDITIONS = 2, 3  # failed jobs and broken conditions that are named
+LONGEST_LABEL, LONGEST_FOLDER, LONGEST_TEXT = 40, 50, 130  # characters
+LONGEST_ERRORS = 200  # characters of all errors of failed jobs
 
 
 def print_findings(findings: Findings, console: Console) -> None:
@@ -81,7 +81,8 @@ def print_findings(findings: Findings, console: Console) -> None:
 
 def _failed(jobs: Sequence[FailedJob]) -> Iterator[Text]:
     for job in jobs[:MOST_JOBS]:
-        cause = f" {shorten(job.label, LONGEST_LABEL)} ({job.folder}): "
+        folder = shorten(str(job.folder), LONGEST_FOLDER)
+        cause = f" {shorten(job.label, LONGEST_LABEL)} ({folder}): "
         error = shorten(job.error, LONGEST_ERRORS // min(len(jobs), MOST_JOBS))
         yield Text.assemble(("✗ failed job", "bold red"), cause, error)
     if (more := len(jobs) - MOST_JOBS) > 0:
@@ -102,8 +103,10 @@ def _found(findings: Findings) -> Iterator[Text]:
         line = f" {broken[0].name}: {shorten(broken[0].text, LONGEST_TEXT)}"
         yield Text.assemble(("✗ NOT HELD", "bold red"), line)
     elif broken:
-        names = in_words([each.name for each in broken])
-        yield Text.assemble(("✗ NOT HELD", "bold red"), f" {names}; the page says why")
+        named = [each.name for each in broken[:MOST_CONDITIONS]]
+        if (more := len(broken) - len(named)) > 0:
+            named.append(f"{more} more")
+        yield Text.assemble(("✗ NOT HELD", "bold red"), f" {in_words(named)}; the page says why")
     elif conditions:
         yield Text(f"✓ a fair comparison: all {len(conditions)} conditions hold", "green")
     if findings.warnings:

@@ -82,11 +82,15 @@ def _read_names(file: Path) -> dict[str, Any]:
     """Read names in any letters from a YAML file, with the translations of each."""
     wanted = f"systems={file}: give a YAML file with a line NAME: FILE for each system"
     try:
-        content = yaml.load(file.read_text(encoding="utf-8-sig"), yaml.BaseLoader)  # all texts
+        text = file.read_text(encoding="utf-8-sig")
+        content = yaml.load(text, yaml.BaseLoader)  # all texts
+        names = [key.value for key, _ in getattr(yaml.compose(text), "value", ())]
     except (OSError, ValueError, yaml.YAMLError) as error:
         raise UserError(f"{wanted} ({' '.join(str(error).split())})") from None
     if not isinstance(content, dict):
         raise UserError(f"{wanted}, or systems.NAME=FILE")
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise UserError(f"systems={file}: {twice[0]} is named twice; give each name once")
     return content
 
 

@@ -230,7 +230,7 @@ def test_a_test_set_may_have_several_references(root, tmp_path):
     (root / "test.de.2").write_text("third 0\nthird 1\n")
     text = corpus(root).split("test")
     assert text.target == ["test de 0", "test de 1"]
-    assert text.further_references == [["second 0", "third 0"], ["third 1"]]
+    assert text.further_references == [["second 0", "third 0"], [" ", "third 1"]]
     before = corpus(root).fingerprint
     (root / "test.de.2").write_text("third 0\nchanged\n")
     assert corpus(root).fingerprint != before

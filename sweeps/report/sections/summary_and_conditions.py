@@ -5,11 +5,8 @@ from collections.abc import Sequence
 
 from typing_extensions import override
 
-from sweeps.comparison.conditions import MARKS, State
+from sweeps.comparison.conditions import MARKS
 from sweeps.report.sections import Section
-
-STYLES: dict[State, str] = {"held": "green", "differs by design": "cyan", "NOT HELD": "bold red"}
-"""Colours of the states in the terminal."""
 
 
 class Summary(Section):

@@ -57,6 +57,11 @@ def test_equal_runs_hold_every_condition(tmp_path):
             {"environment": {"matmul_precision": "high"}},
             "highest, but luong: high",
         ),
+        (
+            "words of scores",
+            {"config": {"scoring": {"tokenize": {"source": None, "target": "zh"}}}},
+            "luong: source 13a, target zh",
+        ),
         ("attention step", {"config": {"scoring": {"attention_step": "read"}}}, "luong: read"),
         ("label smoothing", {"config": {"label_smoothing": 0.2}}, "0.1, but luong: 0.2"),
         ("schedule", {"config": {"scheduler": None}}, "linear, but luong: none"),

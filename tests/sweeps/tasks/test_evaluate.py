@@ -243,14 +243,20 @@ def test_several_references_and_case_are_those_of_sacrebleu(here):
     given = ["references=[ref,second]", "systems.a=luong1", "scoring.unit=reference_words"]
     assert evaluate(*given, "scoring.lowercase=true") == 0
     bleu = sacrebleu.BLEU(lowercase=True)
-    streams: Any = [TEXT.references, [*others[:-1], None]]
+    streams: Any = [TEXT.references, [*others[:-1], ""]]
     expected = bleu.corpus_score(translations(TEXT.references, "luong"), streams).score
     assert values(here / "out")["a"]["bleu"] == pytest.approx(expected)
     signatures = json.loads((here / "out" / "comparison.json").read_text())["signatures"]
     assert signatures["bleu"] == str(bleu.get_signature())
-    assert "nrefs:var|case:lc" in signatures["bleu"]
+    assert "nrefs:2|case:lc" in signatures["bleu"]
     page = (here / "out" / "report.html").read_text(encoding="utf-8")
     assert "references: ref, second" in page
+
+
+def test_a_name_that_is_given_twice_is_refused(here):
+    write(here / "names.yaml", ["A: none1", "A: luong1"])
+    assert evaluate(*FILES, "systems=names.yaml") == 2
+    assert not (here / "out").exists()
 
 
 NAMES = [
@@ -302,7 +308,7 @@ MISTAKES = {
     "systems.a=run: its further references differ": [
         "references=[ref,none1]", "sources=src", "systems.a=run",
     ],
-    "scoring.tokenize.target=13a: references=chinese is written without spaces": [
+    "references=chinese is written without spaces": [
         "references=chinese", "systems.a=chinese",
     ],
     "scoring.tokenize.target=zhh: give one of": [*FILES, "scoring.tokenize.target=zhh"],
