@@ -27,10 +27,16 @@ def program() -> None:
     register()
     sys.argv[1:] = with_space(given)
     for override in record_overrides(given):  # beside another override, as argparse wants it
-        sys.argv.insert(next(n for n, each in enumerate(sys.argv) if "=" in each), override)
+        place = next(n for n, each in enumerate(sys.argv) if n and is_override(each))
+        sys.argv.insert(place, override)
     # conf/claims.yaml chooses task=claims.
     name = "claims" if any(each.startswith("claims=") for each in given) else "config"
     hydra.main(version_base="1.3", config_path=str(CONF), config_name=name)(main)()
+
+
+def is_override(argument: str) -> bool:
+    """Return whether an argument sets a value; ``--config-dir=DIR`` does not."""
+    return "=" in argument and not argument.startswith("-")
 
 
 def main(config: DictConfig) -> float | None:

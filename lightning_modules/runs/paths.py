@@ -89,3 +89,11 @@ def checkpoint_file(path: str | Path) -> Path:
             f"checkpoint={path}: {file} {what_is(file)}; give the folder of a finished run"
         )
     return file
+
+
+def unfinished(checkpoint: str | Path) -> UserError:
+    """Return the error of a test whose run has no result."""
+    return UserError(
+        f"checkpoint={checkpoint}: its training has not ended; give the training command "
+        "again, which ends and tests it"
+    )

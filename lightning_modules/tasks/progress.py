@@ -17,28 +17,31 @@ Advance = Callable[[int], None]
 
 
 @contextmanager
-def sentence_count(doing: str, total: int | None, bar: bool = True) -> Iterator[Advance]:
-    """Yield what counts the sentences; ``total`` is None where it is not known.
+def sentence_count(
+    doing: str, total: int | None, unit: str = "sentences", bar: bool = True
+) -> Iterator[Advance]:
+    """Yield what counts sentences or other units; ``total`` is None where it is not known.
 
     A terminal shows a bar, unless ``bar`` is false; without one, a line is logged now and then.
     """
     if not bar or not sys.stderr.isatty():
-        yield _Lines(doing, total)
+        yield _Lines(doing, total, unit)
         return
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
-    named = TextColumn("sentences"), TimeElapsedColumn()
+    named = TextColumn(unit), TimeElapsedColumn()
     with Progress(*columns, *named, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(doing, total=total)
         yield lambda count: progress.advance(task, count)
 
 
 class _Lines:
-    def __init__(self, doing: str, total: int | None) -> None:
-        self._doing, self._of = doing, "" if total is None else f" of {total:,}"
+    def __init__(self, doing: str, total: int | None, unit: str) -> None:
+        self._doing, self._unit = doing, unit
+        self._of = "" if total is None else f" of {total:,}"
         self._done, self._last = 0, time.monotonic()
 
     def __call__(self, count: int) -> None:
         self._done += count
         if time.monotonic() - self._last >= EVERY_SECONDS:
             self._last = time.monotonic()
-            log.info("%s: %s%s sentences", self._doing, f"{self._done:,}", self._of)
+            log.info("%s: %s%s %s", self._doing, f"{self._done:,}", self._of, self._unit)

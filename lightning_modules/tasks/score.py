@@ -15,7 +15,8 @@ from lightning_modules.ranks.launch import on_ranks
 from lightning_modules.runs import files
 from lightning_modules.runs.checksums import verify_files
 from lightning_modules.runs.job import Job
-from lightning_modules.runs.schema import Data, Result
+from lightning_modules.runs.paths import unfinished
+from lightning_modules.runs.schema import Result
 from lightning_modules.runs.setting_checks import check_arguments
 from lightning_modules.runs.settings import RESULTS, key_of, overrides_that_affect
 from lightning_modules.tasks.train import checked_scoring
@@ -43,7 +44,7 @@ def score(config: DictConfig) -> float | None:
     """Task: return test BLEU; the new run folder keeps the cost of the old training.
 
     Ranks other than the first return None. Raises ``UserError`` if the checkpoint was trained on
-    other text than ``config.data``.
+    other text than ``config.data``, or if its training has not ended.
     """
     job = Job.of(HydraConfig.get())
     OmegaConf.resolve(config)
@@ -57,7 +58,10 @@ def score_on_ranks(config: DictConfig, scoring: Scoring, job: Job) -> float | No
     prepare_process(config)
     with verify_files(config.verify):  # each rank has a process of its own
         trained = load_trained(config.checkpoint)
-        before, history = files.read_result(trained.folder), files.read_history(trained.folder)
+        before = files.read_result(trained.folder)
+        if before is None:
+            raise unfinished(config.checkpoint)
+        history = files.read_history(trained.folder)
     data = data_of_test(trained, config, before)
     if is_rank_zero():
         check_test_set(data, scoring)
@@ -84,16 +88,13 @@ def score_on_ranks(config: DictConfig, scoring: Scoring, job: Job) -> float | No
     if history:
         files.write_history(job.folder, history)
     run.result.overrides = list(_overrides(before, job))
-    if before is not None:
-        run.result.training, run.result.vectors = before.training, before.vectors
+    run.result.training, run.result.vectors = before.training, before.vectors
     files.write_run(job.folder, run)
     log.info(summary(run, scoring, job.folder))
     return run.result.scores["bleu"]
 
 
-def data_of_test(
-    trained: TrainedModel, config: DictConfig, before: Result | None
-) -> TranslationData:
+def data_of_test(trained: TrainedModel, config: DictConfig, before: Result) -> TranslationData:
     """Return the data with the test set: that of the run, or with ``test_sets`` another.
 
     ``before`` is the result of the run. Raises ``UserError`` for text of another training.
@@ -102,13 +103,12 @@ def data_of_test(
     if config.test_sets is None:
         _check_corpus(trained, config, data)
         return data
-    record = before.data if before is not None else Data()
     return OtherTestData(
         data,
         config.test_sets,
         trained.tokenizers,
         trained.config.data_fingerprint,
-        record.model_dump(),
+        before.data.model_dump(),
     )
 
 
@@ -124,7 +124,7 @@ def _check_corpus(trained: TrainedModel, config: DictConfig, data: TranslationDa
     )
 
 
-def _overrides(before: Result | None, job: Job) -> Iterator[str]:
+def _overrides(before: Result, job: Job) -> Iterator[str]:
     """Yield the overrides of the tested run that still hold, then those of this test."""
     given = [
         override
@@ -132,7 +132,7 @@ def _overrides(before: Result | None, job: Job) -> Iterator[str]:
         if key_of(override).partition(".")[0] not in (*OF_THE_TEXT, "checkpoint")
     ]
     replaced = tuple(f"{key_of(override)}." for override in given)
-    for override in before.overrides if before is not None else ():
+    for override in before.overrides:
         if not f"{key_of(override)}.".startswith(replaced):
             yield override
     yield from given

@@ -71,13 +71,15 @@ def translate(config: DictConfig) -> None:
     runs = load_runs(config.checkpoint)
     trained, translator = runs[0], LineTranslator(runs, config)
     clean = trained.cleaning.aligned_lines if asked else trained.cleaning.lines
-    total = None if config.input == STREAM else translator.check_file()
+    # A pipe, such as /dev/stdin, can be read only once.
+    again = config.input != STREAM and Path(config.input).is_file()
+    total = translator.check_file() if again else None
     # Translations in a terminal show themselves how far they are.
     bar = config.output != STREAM or not sys.stdout.isatty()
     started, done, several = time.monotonic(), 0, config.decoding.get("n_best", 1) > 1
     with (
         ExitStack() as files,  # all files are written before the first replaces an old one
-        sentence_count("translating", total, bar) as advance,
+        sentence_count("translating", total, "lines", bar) as advance,
     ):
         write = {name: _writer(config[name], files) for name in ("output", *asked)}
         for given in read_chunks(config.input):

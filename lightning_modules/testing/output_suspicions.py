@@ -5,6 +5,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache
+from itertools import compress
 
 from datamodules.corpus_statistics import MANY, SOME, Suspicion, suspicion
 from datamodules.text_forms import LOWER_CASE, form_suspicions
@@ -29,8 +30,8 @@ def suspicions_of_output(text: ReferenceText, hypotheses: Sequence[str]) -> list
     pairs = list(zip(references, hypotheses, strict=True))
     words = text.rules.target.words
     usual = {"", *_usual_scripts(references)}
+    found = list(suspicion("translations are empty", _of_empty(text, pairs), len(pairs), 0))
     kinds: list[tuple[str, float, Callable[[str, str], object]]] = [
-        ("are empty", 0, lambda ref, hyp: not hyp.strip() and bool(ref.strip())),
         (
             f"have an unknown word ({UNKNOWN})",
             MANY,
@@ -58,7 +59,6 @@ def suspicions_of_output(text: ReferenceText, hypotheses: Sequence[str]) -> list
         ),
         ("are in another script than the references", SOME, lambda _, h: _script(h) not in usual),
     ]
-    found: list[Suspicion] = []
     for what, share, wrong in kinds:
         lines = [hyp for ref, hyp in pairs if wrong(ref, hyp)]
         found += suspicion(f"translations {what}", lines, len(pairs), share)
@@ -74,6 +74,13 @@ def suspicions_of_output(text: ReferenceText, hypotheses: Sequence[str]) -> list
         ]
         found += suspicion("translations are copies of the source", copies, len(pairs), SOME)
     return found
+
+
+def _of_empty(text: ReferenceText, pairs: Sequence[tuple[str, str]]) -> list[str]:
+    """Return what should have been translated: sources, or references, of empty translations."""
+    shown = text.references if text.sources is None else text.sources
+    empty = (not hypothesis.strip() and bool(reference.strip()) for reference, hypothesis in pairs)
+    return list(compress(shown, empty))
 
 
 def _usual_scripts(lines: Sequence[str]) -> set[str]:

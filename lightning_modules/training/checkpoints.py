@@ -18,7 +18,7 @@ from datamodules.files import whole_file
 from datamodules.tokenization import Tokenizers
 from lightning_modules.runs.checksums import check_file
 from lightning_modules.runs.identity import Identity
-from lightning_modules.runs.paths import CHECKPOINTS, LAST, TOKENIZERS, checkpoint_file
+from lightning_modules.runs.paths import CHECKPOINTS, LAST, RESULT, TOKENIZERS, checkpoint_file
 from lightning_modules.training.factories import build, build_model
 from lightning_modules.variants import EncoderDecoder
 
@@ -85,6 +85,9 @@ def load_trained(path: str | Path) -> TrainedModel:
             f"checkpoint={path}: {file} was trained with other vocabularies than those in "
             f"{folder / TOKENIZERS}; give a checkpoint in the folder of its own run"
         )
+    if not (folder / RESULT).is_file():
+        line = "checkpoint=%s: its training has not ended; these are its best weights so far"
+        log.warning(line, path)
     model = build_model(config, len(tokenizers.source), len(tokenizers.target))
     _check_numbers(file, content)
     try:

@@ -214,6 +214,7 @@ def _memory_asked(error: BaseException | None) -> str | None:
 def _unknown_choice(choice: str, files: Sequence[str]) -> str:
     """Return the error for a file that a group lacks, such as ``model/bahdanua``."""
     group, _, name = choice.rpartition("/")
+    files = [file for file in files if not file.startswith("_")]  # that is the record of a run
     near = get_close_matches(name, files, MOST_NEAR) or [file for file in files if name in file]
     if name and near:
         meant = " or ".join(f"{group}={file}" for file in near[:MOST_NEAR])

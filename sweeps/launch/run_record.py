@@ -16,7 +16,7 @@ from hydra.core.config_store import ConfigStore
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 
-from lightning_modules.runs.paths import checkpoint_file
+from lightning_modules.runs.paths import RESULT, checkpoint_file, unfinished
 from lightning_modules.runs.settings import key_of
 
 TASKS = ("test", "translate", "align", "contrast")
@@ -31,16 +31,22 @@ def record_overrides(overrides: Sequence[str]) -> list[str]:
     """Return what a command with these overrides must add, so that Hydra reads the run's record.
 
     Nothing for a task that uses no run, or without ``checkpoint``. Of several runs, the first
-    counts. Raises ``UserError`` for a checkpoint that does not exist.
+    counts. Raises ``UserError`` for a checkpoint that does not exist, and for a test of a training
+    that has not ended.
     """
     written = {key_of(each): each for each in overrides}
-    if written.get("task", "").partition("=")[2] not in TASKS or "checkpoint" not in written:
+    task = written.get("task", "").partition("=")[2]
+    named = _first(written["checkpoint"]) if "checkpoint" in written else None
+    if task not in TASKS or named is None:
         return []
-    named = _first(written["checkpoint"])
-    settings = {} if named is None else _recorded(checkpoint_file(named))
+    file = checkpoint_file(named)
+    if task == "test" and not (file.parent.parent / RESULT).is_file():
+        raise unfinished(named)
+    settings = _recorded(file)
     if not settings:
         return []
-    name = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:12]
+    content = json.dumps(settings, sort_keys=True).encode()
+    name = f"_{hashlib.sha256(content).hexdigest()[:12]}"  # errors name no such choice
     store = ConfigStore.instance()
     groups = [group for group in GROUPS if group in settings]
     for group in groups:

@@ -3,6 +3,7 @@
 import io
 import logging
 import os
+from threading import Thread
 from types import SimpleNamespace
 
 import pytest
@@ -76,6 +77,18 @@ def test_chunks_of_any_size_translate_alike(trained, tmp_path, monkeypatch, caps
     assert [line == "" for line in whole] == [line == "" for line in lines]
 
 
+def test_a_pipe_is_read_once(trained, tmp_path):
+    """As ``input=<(zcat in.gz)`` and ``input=/dev/stdin`` give one."""
+    os.mkfifo(tmp_path / "pipe")
+    content = "".join(f"{line}\n" for line in LINES)
+    sender = Thread(target=(tmp_path / "pipe").write_text, args=(content,), daemon=True)
+    sender.start()
+    inside("task=translate", f"checkpoint={trained}", f"input={tmp_path}/pipe",
+           f"output={tmp_path}/piped")  # fmt: skip
+    translated(trained, tmp_path, LINES)
+    assert (tmp_path / "piped").read_bytes() == (tmp_path / "out").read_bytes()
+
+
 def test_several_translations_have_numbers_also_of_blank_lines(trained, tmp_path, monkeypatch):
     monkeypatch.setattr(translate, "CHUNK", 2)
     several = ["decoding=beam", "decoding.n_best=2", "decoding.max_extra=2"]
@@ -118,10 +131,13 @@ def test_sentences_are_counted_in_lines_without_a_terminal(monkeypatch, caplog):
     with sentence_count("translating", None) as advance:
         advance(3)
         advance(4)
+    with sentence_count("translating", 9, "lines") as advance:
+        advance(8)
     assert caplog.messages == [
         "translating: 1,000 of 1,200 sentences",
         "translating: 3 sentences",
         "translating: 7 sentences",
+        "translating: 8 of 9 lines",
     ]
 
 

@@ -62,7 +62,7 @@ def told(hypotheses, references=FRENCH, sources=ENGLISH):
 @pytest.mark.parametrize(
     ("change", "first", "line"),
     [
-        (lambda line: "", 1, "1 of 100 translations are empty: “”"),
+        (lambda line: "", 1, "1 of 100 translations are empty: “the dog 0 sleeps well .”"),
         (
             lambda line: f"{line} <unk>",
             5,

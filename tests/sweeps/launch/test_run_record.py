@@ -168,6 +168,31 @@ def test_a_missing_checkpoint_is_refused_before_anything_is_composed(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+def test_a_training_that_has_not_ended_is_translated_with_but_not_tested(trained, tmp_path, capsys):
+    run = shutil.copytree(trained, tmp_path / "run")
+    (run / "result.json").unlink()
+    for runs in (["task=test", f"checkpoint={run}"],
+                 ["-m", "task=test", f"checkpoint={trained},{run}", "logger=none"]):  # fmt: skip
+        line = mistake(*runs, f"outputs={tmp_path}/outputs")
+        assert f"checkpoint={run}: its training has not ended" in line
+        assert "give the training command again" in line
+    assert not (tmp_path / "outputs").exists()
+    source = write(tmp_path / "in", SOURCE[:2])
+    inside("task=translate", f"checkpoint={run}", f"input={source}", f"output={tmp_path}/out")
+    assert f"checkpoint={run}: its training has not ended" in capsys.readouterr().err
+
+
+def test_the_record_of_a_run_is_no_choice(trained):
+    line = mistake("task=test", f"checkpoint={trained}", "decoding=zzz")
+    assert line.endswith("decoding=zzz: no such choice; give one of beam, greedy")
+
+
+def test_options_of_hydra_with_a_value_stand_before_the_overrides(trained, tmp_path, capsys):
+    given = [f"--config-dir={tmp_path}", "--cfg=job", "task=test", f"checkpoint={trained}"]
+    assert in_process(*given) == 0
+    assert "GreedySearch" in capsys.readouterr().out
+
+
 def test_cfg_job_shows_the_settings_of_the_run(trained, capsys):
     assert in_process("--cfg", "job", "task=test", f"checkpoint={trained}") == 0
     shown = capsys.readouterr().out

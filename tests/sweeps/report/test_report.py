@@ -250,7 +250,8 @@ def test_a_translation_without_words_has_no_chart(tmp_path):
     [card] = cards([make_run(tmp_path / "0", hypotheses=silent)])
     assert card.translations[0].heat_map is None
     report = report_of([tmp_path / "0"])
-    told = f"{len(silent)} of {len(silent)} translations are empty: “”"
+    sources = "; ".join(f"“{source}”" for source in TEXT.sources[:3])
+    told = f"{len(silent)} of {len(silent)} translations are empty: {sources}"
     assert f"bahdanau seed 1: {told}" in render_report(report)
     [summary] = [part for part in report.parts if part.name == "summary"]
     assert f"warning, bahdanau seed 1: {told}" in summary.lines
