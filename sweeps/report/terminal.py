@@ -1,6 +1,6 @@
 """Print a report in the terminal."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from rich.console import Console, RenderableType
@@ -80,13 +80,32 @@ def print_findings(findings: Findings, console: Console) -> None:
 
 
 def _failed(jobs: Sequence[FailedJob]) -> Iterator[Text]:
-    for job in jobs[:MOST_JOBS]:
-        folder = shorten(str(job.folder), LONGEST_FOLDER)
-        cause = f" {shorten(job.label, LONGEST_LABEL)} ({folder}): "
-        error = shorten(job.error, LONGEST_ERRORS // min(len(jobs), MOST_JOBS))
-        yield Text.assemble(("✗ failed job", "bold red"), cause, error)
-    if (more := len(jobs) - MOST_JOBS) > 0:
+    named = [
+        (
+            f"{shorten(job.label, LONGEST_LABEL)} ({shorten(str(job.folder), LONGEST_FOLDER)})",
+            job.error,
+        )
+        for job in jobs
+    ]
+    return failures("failed job", named)
+
+
+def failures(what: str, named: Sequence[tuple[str, str]]) -> Iterator[Text]:
+    """Yield lines on what failed, by names with errors: the first few and the number of others."""
+    for name, error in named[:MOST_JOBS]:
+        error = shorten(error, LONGEST_ERRORS // min(len(named), MOST_JOBS))
+        yield Text.assemble((f"✗ {what}", "bold red"), f" {name}: {error}")
+    if (more := len(named) - MOST_JOBS) > 0:
         yield Text(f"✗ {more} more failed; the page names all", "bold red")
+
+
+def fitting(table_of: Callable[[int], Printed], rows: int, lines: int, console: Console) -> Printed:
+    """Return the table of the most ``rows`` that fit into so many ``lines``."""
+    for count in range(min(rows, lines), 0, -1):
+        table = table_of(count)
+        if len(console.render_lines(table)) <= lines:
+            return table
+    return table_of(0)
 
 
 def _found(findings: Findings) -> Iterator[Text]:
@@ -126,12 +145,12 @@ def _scores(evaluation: Evaluation, lines: int, console: Console) -> Printed:
         if Measurement.get(console, console.options, table).maximum <= console.width:
             break
     ranked = sorted(shown, key=lambda each: -(evaluation.mean(each[0], None, "bleu") or 0))
-    for count in range(min(len(shown), lines), 0, -1):
-        highest = [each for each in shown if each in ranked[:count]]
-        table = _scores_of(evaluation, highest, chosen, len(shown))
-        if len(console.render_lines(table)) <= lines:
-            break
-    return table
+
+    def highest(count: int) -> Printed:
+        kept = [each for each in shown if each in ranked[:count]]
+        return _scores_of(evaluation, kept, chosen, len(shown))
+
+    return fitting(highest, len(shown), lines, console)
 
 
 def _scores_of(

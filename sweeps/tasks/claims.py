@@ -12,6 +12,7 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from datamodules.errors import UserError, one_line, validated
 from datamodules.files import write_text
@@ -24,7 +25,7 @@ from lightning_modules.testing.scoring import Scoring
 from lightning_modules.tracking.names import is_wandb
 from lightning_modules.training.validations import Validation
 from sweeps.claims.claim import ALL, OF_COMMANDS, TIERS, Claim, TierName, all_claims, choose
-from sweeps.claims.evidence import add_untuned_verdicts, judge_all
+from sweeps.claims.evidence import ClaimResult, add_untuned_verdicts, judge_all
 from sweeps.claims.forecast import JOB_TIME, NOTE, last_verdicts, list_claims, plan_table, prospects
 from sweeps.claims.plan import (
     RATE,
@@ -37,11 +38,21 @@ from sweeps.claims.plan import (
     key_of_system,
     plan_runs,
 )
-from sweeps.claims.scoreboard import PRINTED, Scale, outcome_of, scoreboard, summary
+from sweeps.claims.scoreboard import NO_VERDICT, NOT_RUN, PRINTED, Scale, scoreboard, summary
 from sweeps.claims.scoreboard_page import publish_scoreboard, write_scoreboard
+from sweeps.comparison.numbers import in_words
 from sweeps.launch.folders import remove_traces
 from sweeps.launch.jobs import JobPlan, run_jobs
-from sweeps.report.terminal import print_line, rich_table
+from sweeps.report.terminal import (
+    FOR_PAGE,
+    LONGEST_TEXT,
+    MOST_LINES,
+    failures,
+    fitting,
+    print_line,
+    rich_table,
+    shorten,
+)
 
 LIST = "list"
 
@@ -138,13 +149,7 @@ def _judge(plan: ClaimsPlan, config: DictConfig, hydra: Any, console: Console) -
     if config.learning_rates is not None:
         untuned = judge_all(replace(plan, runs=plan.untuned), scoring)
         results = add_untuned_verdicts(results, untuned)
-    table = rich_table(scoreboard(results, scale, PRINTED))
-    for key in ("claim", "ours"):
-        table.columns[PRINTED.index(key)].no_wrap = True
-    console.print(table)
-    for one in results:
-        if why := one.failure or one.not_run:
-            print_line(f"{one.claim.name}: {outcome_of(one)}; {why}", console)
+    print_results(results, scale, console)
     page = write_scoreboard(results, scale, out)
     if is_wandb(config.logger):
         publish_scoreboard(results, scale, out, config.logger)
@@ -152,6 +157,29 @@ def _judge(plan: ClaimsPlan, config: DictConfig, hydra: Any, console: Console) -
         print_line(line, console)
     if any(one.failure is not None for one in results):
         raise SystemExit(1)
+
+
+def print_results(results: Sequence[ClaimResult], scale: Scale, console: Console) -> None:
+    """Print the claims that failed, then the verdicts that there is room for."""
+    lost = [(one.claim.name, one.failure) for one in results if one.failure is not None]
+    first = list(failures(NO_VERDICT, lost))
+    not_run = [one.claim.name for one in results if one.not_run is not None]
+    if not_run:
+        first.append(
+            Text(shorten(f"{NOT_RUN}, the page says why: {in_words(not_run)}", LONGEST_TEXT))
+        )
+    used = sum(len(console.render_lines(each)) for each in first) + FOR_PAGE
+    whole = scoreboard(results, scale, PRINTED)
+
+    def verdicts(rows: int) -> Table:
+        left_out = f"; {rows} of {len(results)}, the page has all" if rows < len(results) else ""
+        table = rich_table(replace(whole, title=whole.title + left_out, rows=whole.rows[:rows]))
+        for key in ("claim", "ours"):
+            table.columns[PRINTED.index(key)].no_wrap = True
+        return table
+
+    for each in (*first, fitting(verdicts, len(results), MOST_LINES - used, console)):
+        console.print(each)
 
 
 SEED = 0

@@ -25,6 +25,7 @@ from sweeps.launch.compose import use_hydra_config
 from sweeps.report.terminal import rich_table
 
 TRAINING = "lightning_modules.tasks.train.train"
+MOST_ROWS = 9  # values in each of two tables of the terminal, what differs first
 
 
 def reproduce(config: DictConfig) -> float | None:
@@ -147,6 +148,8 @@ def _table(title: str, compared: Mapping[str, ValueComparison]) -> Printed:
     columns = [Column(heading, heading) for heading in ("", "then", "now", "")]
     rows = [
         [name, str(each.then), str(each.now), "" if each.same else "differs"]
-        for name, each in compared.items()
+        for name, each in sorted(compared.items(), key=lambda each: each[1].same)
     ]
-    return rich_table(Table("reproduction", title, columns, rows, {}))
+    if len(rows) > MOST_ROWS:
+        title += f"; {MOST_ROWS} of {len(rows)} values, {REPRODUCTION} has all"
+    return rich_table(Table("reproduction", title, columns, rows[:MOST_ROWS], {}))

@@ -21,7 +21,14 @@ from sweeps.comparison.numbers import NOTHING
 from sweeps.launch.jobs import JobPlan, run_jobs
 from sweeps.launch.live import labels_of
 from sweeps.report.report import check_sections
-from sweeps.report.terminal import print_line, print_page
+from sweeps.report.terminal import (
+    LEAST_TABLE,
+    MOST_LINES,
+    failures,
+    fitting,
+    print_line,
+    print_page,
+)
 from sweeps.studies.draws import SLOT
 from sweeps.studies.live_trials import StudyView
 from sweeps.studies.outcome import StudyOutcome, find_outcomes, write_outcome
@@ -39,7 +46,8 @@ from sweeps.studies.storage import open_storage, silence_optuna
 from sweeps.studies.worker import work
 from sweeps.tasks.compare import compare_jobs
 
-MOST_ROWS = 10  # number of trials in the table of an outcome
+MOST_ROWS, MOST_BEST = 10, 2  # trials in the table of an outcome, and trials whose commands follow
+LINES_OF_BEST = MOST_BEST + 3  # with title, doubt and page
 
 
 def study(config: DictConfig) -> None:
@@ -67,8 +75,7 @@ def study(config: DictConfig) -> None:
         jobs = [JobPlan([*given, f"sweep.worker={n}"], out / f"worker-{n}") for n in workers]
         run_jobs(config, jobs, StudyView(plans, out))
     outcomes = find_outcomes(plans, out, kind_of(config))
-    for outcome in outcomes:
-        print_outcome(outcome, Console())
+    print_outcomes(outcomes, Console())
     if tuned is not None:
         _train_best(config, plans, tuned, outcomes, out)
     if without := [outcome.sweep.name for outcome in outcomes if not outcome.best]:
@@ -116,24 +123,35 @@ def _train_best(
     compare_jobs(config, find_runs(out), out)
 
 
-def print_outcome(outcome: StudyOutcome, console: Console) -> None:
-    """Print the best trials of a study and the failed ones, and write its page."""
+def print_outcomes(outcomes: Sequence[StudyOutcome], console: Console) -> None:
+    """Print the failed trials of studies, then the best ones, and write the studies' pages."""
+    failed = [
+        (f"trial {slot} of study {outcome.sweep.name}", why)
+        for outcome in outcomes
+        for slot, why in outcome.failed
+    ]
+    first = list(failures("failed", failed))
+    for each in first:
+        console.print(each, no_wrap=True, overflow="ellipsis")
+    for outcome in outcomes:
+        _print_outcome(outcome, console, (MOST_LINES - len(first)) // len(outcomes))
+
+
+def _print_outcome(outcome: StudyOutcome, console: Console, lines: int) -> None:
     states = ", ".join(f"{count} {state}" for state, count in outcome.counts.items())
     title = f"study {outcome.sweep.name}: {states}; {outcome.target_tokens:,} target tokens"
     print_line(title, console)
-    console.print(_table(outcome))
-    for slot, why in outcome.failed:
-        line = f" trial {slot}: {why}"
-        console.print(Text.assemble(("✗ failed", "bold red"), line), soft_wrap=True)
+    if (left := lines - LINES_OF_BEST) >= LEAST_TABLE:
+        console.print(fitting(lambda rows: _table(outcome, rows), MOST_ROWS, left, console))
     if outcome.doubt:
         console.print(Text.assemble(("! ", "bold yellow"), outcome.doubt), soft_wrap=True)
-    for best in outcome.best:
+    for best in outcome.best[:MOST_BEST]:
         line = f"best: trial {best.slot}, {best.scores}; {best.command}"
         print_line(line, console)
     print_page(write_outcome(outcome), console)
 
 
-def _table(outcome: StudyOutcome) -> Table:
+def _table(outcome: StudyOutcome, rows: int) -> Table:
     """Return a table of the best trials by the first objective, the best first."""
     sweep = outcome.sweep
     table = Table(box=None, padding=(0, 1, 0, 0))
@@ -141,7 +159,7 @@ def _table(outcome: StudyOutcome) -> Table:
     for name in (*sweep.objectives, *sweep.space):
         table.add_column(name, justify="right", overflow="fold")
     ordered = sorted(outcome.finished, key=lambda trial: order_of(trial, outcome.upwards))
-    for trial in ordered[:MOST_ROWS]:
+    for trial in ordered[:rows]:
         shown = [*map(shown_value, trial.values)]
         table.add_row(str(trial.user_attrs[SLOT]), *shown, *(_shown(trial, n) for n in sweep.space))
     return table

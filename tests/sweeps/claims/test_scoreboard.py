@@ -1,6 +1,7 @@
 """The scoreboard: every claim appears, numbers are those of the verdicts, files are complete."""
 
 import csv
+import io
 import json
 import shutil
 from dataclasses import replace
@@ -22,6 +23,8 @@ from sweeps.claims.scoreboard_page import (
     publish_scoreboard,
     write_scoreboard,
 )
+from sweeps.report.terminal import FOR_PAGE, MOST_LINES
+from sweeps.tasks.claims import print_results
 from tests.helpers.pages import needs_axe, screen, serious_violations
 from tests.helpers.run_folders import SCORING, TEXT, make_run
 from tests.sweeps.claims.claim_runs import VARIANTS, a_claim, plan_of
@@ -67,6 +70,18 @@ def test_every_claim_has_a_row_with_its_verdict(judged):
         "after Holm's correction over all: 1 held, 1 did not hold, 0 not decidable; "
         "at laptop scale on a synthetic corpus"
     )
+
+
+def test_any_number_of_claims_takes_25_lines_failed_ones_first(judged):
+    console = Console(width=80, file=io.StringIO(), record=True)
+    print_results(judged * 12, Scale("laptop"), console)
+    lines = console.export_text().splitlines()
+    assert len(lines) <= MOST_LINES - FOR_PAGE
+    assert lines[0].startswith("✗ no verdict paper.lost: transformer, seed 1: was not trained")
+    assert "✗ 9 more failed; the page names all" in lines
+    assert any("of 48, the page has all" in line for line in lines)
+    assert any(line.startswith("not run, the page says why: paper.else") for line in lines)
+    assert any(line.startswith("paper.holds") for line in lines)
 
 
 def test_the_files_have_every_claim(judged, tmp_path):

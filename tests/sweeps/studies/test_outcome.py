@@ -19,6 +19,7 @@ from sweeps.comparison.conditions import equally_tuned
 from sweeps.launch.compose import use_hydra_config
 from sweeps.report.html import environment
 from sweeps.report.sections.studies import STUDY_FIGURES
+from sweeps.report.terminal import MOST_LINES
 from sweeps.studies.figures import Goal, _outcome, study_figures
 from sweeps.studies.outcome import (
     Best,
@@ -31,7 +32,7 @@ from sweeps.studies.outcome import (
 from sweeps.studies.plan import open_study, order_of, study_plans
 from sweeps.studies.settings import suggest
 from sweeps.studies.storage import open_storage, silence_optuna
-from sweeps.tasks.study import enqueue, print_outcome
+from sweeps.tasks.study import enqueue, print_outcomes
 from tests.helpers.pages import HOSTILE, needs_axe, rows, screen, serious_violations, texts
 from tests.sweeps.studies.test_studies import sweep_of
 
@@ -265,14 +266,28 @@ def test_studies_stand_together_in_one_section(tmp_path):
     assert sorted(re.findall('data-figure="([^"]*)"', page)) == sorted([*specs, *curves])
 
 
+@pytest.mark.parametrize("studies", [1, 5])
+def test_the_end_of_studies_takes_25_lines_failed_trials_first(tmp_path, studies):
+    names = [f"study-{number}" for number in range(studies)]
+    outcomes = [made(tmp_path / name, 40, [FAILED, DONE], name=name) for name in names]
+    console = Console(width=80, file=io.StringIO(), record=True)
+    print_outcomes(outcomes, console)
+    lines = console.export_text().splitlines()
+    assert len(lines) <= MOST_LINES
+    assert lines[0].startswith("✗ failed trial 0 of study study-0: out of memory")
+    assert f"✗ {20 * studies - 3} more failed; the page names all" in lines
+    for name in names:
+        assert any(line.startswith(f"study {name}: ") for line in lines)
+        assert f"open {tmp_path / name}/report.html in a browser" in lines
+
+
 @pytest.mark.long
 def test_the_end_of_a_study_writes_it_all_even_where_nothing_finished(tmp_path, capsys):
     overrides = ["sweep=recurrent", "model=bahdanau", "sweep.trials=3", f"outputs={tmp_path}"]
     folder = tmp_path / "studies" / "recurrent-bahdanau"
 
     def show():
-        for outcome in find_outcomes(plans, folder, "target_tokens"):
-            print_outcome(outcome, Console(width=200))
+        print_outcomes(find_outcomes(plans, folder, "target_tokens"), Console(width=200))
 
     with initialize_config_dir(str(CONF), version_base=None):
         config = compose("config", overrides, return_hydra_config=True)

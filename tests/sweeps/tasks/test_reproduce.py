@@ -1,5 +1,6 @@
 """``task=reproduce``: a run is trained again from its record."""
 
+import io
 import json
 import re
 from pathlib import Path
@@ -7,8 +8,11 @@ from shutil import copytree, ignore_patterns
 from unittest.mock import patch
 
 import pytest
+from rich.console import Console
 
 from lightning_modules.runs.paths import TRACKER_ID
+from lightning_modules.runs.schema import ValueComparison
+from sweeps.tasks.reproduce import MOST_ROWS, _table
 from tests.helpers.commands import TINY, in_process, inside, mistake, places
 from tests.helpers.run_folders import unsealed
 
@@ -88,6 +92,16 @@ def test_what_differs_is_told_first_and_ends_with_status_1(run, space, capsys):
     output = capsys.readouterr().out
     assert output.index("torch") < output.index("training,")
     assert "not the same: bleu" in output
+
+
+def test_a_table_of_any_length_is_short_and_begins_with_what_differs():
+    values = {f"v{n}": ValueComparison(then=1, now=2 if n == 50 else 1) for n in range(60)}
+    console = Console(width=80, file=io.StringIO(), record=True)
+    console.print(_table("again", values), soft_wrap=True)
+    lines = console.export_text().splitlines()
+    assert len(lines) == MOST_ROWS + 2
+    assert "9 of 60 values, reproduction.json has all" in lines[0]
+    assert lines[2].split() == ["v50", "1", "2", "differs"]
 
 
 def test_a_folder_without_a_finished_run_is_refused(space, tmp_path):
