@@ -54,8 +54,8 @@ class TokenBatchSampler(Sampler[NDArray[np.int64]]):
             number = int(pairs.ids[np.argmax(pairs.longest)]) + 1
             raise UserError(
                 f"{option}={max_tokens} is smaller than the longest sentence: {longer} of "
-                f"{len(pairs)} are longer, up to {longest} tokens (number {number}); set {option} "
-                f"to {longest} or more"
+                f"{len(pairs)} are longer, up to {longest} tokens (sentence {number} of those "
+                f"kept); set {option} to {longest} or more"
             )
 
     @abstractmethod

@@ -78,7 +78,10 @@ def _nearest(key: str) -> Iterator[list[str]]:
     below = [one for one in settings() if group and one.startswith(f"{group}.")]
     yield _spelled(name, [one for one in below if one == f"{group}.{_name(one)}"], CLOSE)
     yield _meant(name, below)
-    yield [one for one in settings() if _name(one) == name]
+    same = [one for one in settings() if _name(one) == name]
+    if below and len(same) > 1:
+        return  # such as mode, which other groups have for other things
+    yield same
     for keys in ([one.key for one in settings().values() if "train" in one.tasks], settings()):
         yield _spelled(name, keys, SAME)
         yield _meant(name, keys if not below else [])

@@ -11,7 +11,7 @@ import pytorch_lightning as pl
 from omegaconf import DictConfig, OmegaConf
 
 from datamodules.batching import EncodedPairs
-from datamodules.corpus import ParallelText, check_sets
+from datamodules.corpus import ParallelText, check_sets, examples_of
 from datamodules.errors import UserError
 from datamodules.phrase_table import read_links
 from datamodules.sequences import sums
@@ -74,10 +74,11 @@ def check_test_set(data: TranslationData, scoring: Scoring) -> None:
     number = int(encoded.longest.argmax())
     if (longest := int(encoded.longest[number])) > LONG:
         line = (
-            "%s: the longest sentence, number %s, has %s tokens, so that its translation takes "
-            "long; data.test_max_words leaves such sentences out"
+            "%s: the longest sentence, %s of those kept (%s), has %s tokens, so that its "
+            "translation takes long; data.test_max_words leaves such sentences out"
         )
-        log.warning(line, place, f"{number + 1:,}", f"{longest:,}")
+        [example] = examples_of([text.source[number]])
+        log.warning(line, place, f"{number + 1:,}", example, f"{longest:,}")
 
 
 def _unknown_in_all(

@@ -7,12 +7,16 @@ from omegaconf import DictConfig
 from pytorch_lightning.callbacks import EarlyStopping, Timer
 from pytorch_lightning.callbacks.early_stopping import EarlyStoppingReason
 
+from lightning_modules.ranks.updates import flags_of
 from lightning_modules.training.callbacks import budget_of
 
 
 def ended_by(trainer: pl.Trainer, config: DictConfig) -> str | None:
-    """Return the setting that ended a training before its budget was spent; None if none did."""
-    if budget_of(trainer).is_spent:
+    """Return the setting that ended a training before its budget was spent; None if none did.
+
+    All ranks stop when any rank has spent the budget.
+    """
+    if budget_of(trainer).is_spent or flags_of(trainer)["spent"]:
         return None
     if (limit := _limit(trainer)) is not None:
         return f"trainer.{limit}={str(config.trainer[limit]).lower()}"

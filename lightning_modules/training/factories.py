@@ -13,6 +13,7 @@ import torch
 from hydra.errors import InstantiationException
 from omegaconf import DictConfig, OmegaConf
 from pydantic import ValidationError
+from pytorch_lightning.callbacks import Callback, EarlyStopping, ModelCheckpoint
 from pytorch_lightning.utilities.exceptions import MisconfigurationException
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import ReduceLROnPlateau
@@ -28,6 +29,7 @@ from lightning_modules.decoding import Search
 from lightning_modules.decoding.search import try_model
 from lightning_modules.kernels.precision import is_scaled
 from lightning_modules.runs.paths import BEST
+from lightning_modules.runs.provenance import HARNESS
 from lightning_modules.runs.setting_checks import NO_ARGUMENTS
 from lightning_modules.training.budgets import read_budget
 from lightning_modules.training.validations import IMPROVEMENTS, MODES, VAL_LOSS
@@ -58,7 +60,10 @@ def build(config: DictConfig, key: str, **arguments: Any) -> Any:
         if isinstance(cause, ValidationError):
             raise UserError(first_mistake(cause, part)) from None
         if isinstance(cause, ValueError):
-            raise UserError(str(cause)) from None
+            target = str(OmegaConf.select(config, f"{part}._target_"))
+            ours = target.partition(".")[0] in HARNESS  # whose messages name the setting
+            line = str(cause) if ours else f"{part}: {cause}; correct {part}.KEY=VALUE"
+            raise UserError(line) from None
         # A wrong type or argument, or a package that another accelerator needs.
         if isinstance(cause, TypeError | MisconfigurationException | ModuleNotFoundError):
             raise UserError(f"{part}: {cause}") from None
@@ -128,7 +133,7 @@ ONE_BEST = ("_target_", "dirpath", "filename", "monitor", "mode", "enable_versio
 
 
 def check_callbacks(config: DictConfig) -> None:
-    """Raise ``UserError`` for a callback that watches no number, or watches it the wrong way."""
+    """Raise ``UserError`` for a callback without a class, or one that does not fit."""
     best = config.callbacks.checkpoint
     further = [f".{key}" for key in best if key not in ONE_BEST]
     further += [".filename"] if best.filename != Path(BEST).stem else []
@@ -139,24 +144,32 @@ def check_callbacks(config: DictConfig) -> None:
             "ModelCheckpoint, dirpath: DIR, …}"
         )
     for name, node in config.callbacks.items():
-        if node._target_.endswith(".GradientAccumulationScheduler"):
-            raise UserError(f"callbacks.{name}: set batching.pieces=N instead")
-        if node.get("monitor") is None:
-            continue
         setting = f"callbacks.{name}"
-        mode = MODES.get(node.monitor)
-        if mode is None and not node.monitor.startswith("train/"):
-            raise UserError(f"{setting}.monitor={node.monitor}: give one of {', '.join(MODES)}")
-        if mode not in (None, node.get("mode", "min")):
-            raise UserError(
-                f"{setting}.monitor={node.monitor}: its best is its {mode}imum; set "
-                f"{setting}.mode={mode}"
-            )
-        if node.monitor == IMPROVEMENTS and node.get("min_delta"):
-            raise UserError(
-                f"{setting}.min_delta={node.min_delta}: {IMPROVEMENTS} counts in ones; watch "
-                f"{setting}.monitor={VAL_LOSS} with {setting}.mode=min"
-            )
+        if not isinstance(node, DictConfig) or "_target_" not in node:
+            raise UserError(f"{setting}: give its class, +{setting}._target_=CLASS")
+        if node._target_.endswith(".GradientAccumulationScheduler"):
+            raise UserError(f"{setting}: set batching.pieces=N instead")
+        if node.get("monitor") is not None:
+            kind = find_plug(f"{setting}._target_", node._target_, {}, Callback)
+            if issubclass(kind, ModelCheckpoint | EarlyStopping):
+                _check_monitor(setting, node)
+
+
+def _check_monitor(setting: str, node: DictConfig) -> None:
+    """Raise ``UserError`` for a callback that watches no number, or watches it the wrong way."""
+    mode = MODES.get(node.monitor)
+    if mode is None and not node.monitor.startswith("train/"):
+        raise UserError(f"{setting}.monitor={node.monitor}: give one of {', '.join(MODES)}")
+    if mode not in (None, node.get("mode", "min")):
+        raise UserError(
+            f"{setting}.monitor={node.monitor}: its best is its {mode}imum; set "
+            f"{setting}.mode={mode}"
+        )
+    if node.monitor == IMPROVEMENTS and node.get("min_delta"):
+        raise UserError(
+            f"{setting}.min_delta={node.min_delta}: {IMPROVEMENTS} counts in ones; watch "
+            f"{setting}.monitor={VAL_LOSS} with {setting}.mode=min"
+        )
 
 
 def build_optimizer(config: DictConfig) -> Callable[..., Optimizer]:
@@ -281,7 +294,7 @@ def check_lengths(model: EncoderDecoder, text: Text) -> None:
             number = int(pairs.ids[np.argmax(lengths[name])]) + 1
             raise UserError(
                 f"{limit.setting}={most}: the longest {name} {side} has {longest} tokens "
-                f"(number {number}); train "
+                f"(sentence {number} of those kept); train "
                 f"with {limit.setting}={longest} or more, or shorten the text"
             )
 

@@ -8,11 +8,12 @@ from omegaconf import DictConfig
 from pytorch_lightning.callbacks import ModelCheckpoint
 from pytorch_lightning.loggers import Logger
 
+from datamodules.corpus import Corpus, ParallelText
 from datamodules.errors import validated
 from datamodules.files import remove_half_written
 from datamodules.translation_data import TranslationData
 from lightning_modules.library_internals import end_only_by_flags
-from lightning_modules.metrics.words import WordSettings
+from lightning_modules.metrics.words import WordRules, WordSettings
 from lightning_modules.ranks.devices import is_rank_zero
 from lightning_modules.ranks.updates import RankFlags, shared_update
 from lightning_modules.runs.files import remove_earlier
@@ -82,7 +83,6 @@ def build_module(
         for name in ("scheduler", "teacher_forcing")
     )
     factories.check_optimizer(optimizer, scheduler)
-    words = validated(WordSettings, config.scoring, "scoring")
     return TranslationModule(
         model=model,
         target=data.tokenizers.target,
@@ -93,8 +93,16 @@ def build_module(
         config=record,
         teacher_forcing=teacher_forcing,
         seeds=process.Seeds(**config.seeds),
-        rules=words.rules(data.corpus.source, data.corpus.target),
+        rules=word_rules(config, data.corpus, data.text("val")),
     )
+
+
+def word_rules(config: DictConfig, corpus: Corpus, validation: ParallelText) -> WordRules:
+    """Return how words are cut. Raises ``UserError`` where validation would not be scored."""
+    rules = validated(WordSettings, config.scoring, "scoring").rules(corpus.source, corpus.target)
+    place = f"data={corpus.name}, val, {corpus.target}"
+    rules.target.check(validation.target, "target", place)
+    return rules
 
 
 def build_trainer(

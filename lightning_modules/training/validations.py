@@ -5,6 +5,7 @@ would tie, as BLEU does while it is 0, and a tie would keep the weights of the f
 """
 
 from collections.abc import Iterator, Sequence
+from math import inf, isfinite
 from typing import NamedTuple
 
 VAL_LOSS, VAL_BLEU, IMPROVEMENTS = "val/loss", "val/bleu", "val/improvements"
@@ -33,9 +34,9 @@ def count_improvements(validations: Sequence[Validation]) -> int:
 
     A validation without a finite loss is none of them.
     """
-    count, best = 0, (float("inf"), float("inf"))
+    count, best = 0, (inf, inf)
     for validation in validations:
-        if validation.order < best:
+        if isfinite(validation.loss) and validation.order < best:
             count, best = count + 1, validation.order
     return count
 
@@ -50,8 +51,8 @@ def doubts(tested: Validation | None, validations: Sequence[Validation]) -> Iter
             "validation BLEU of the tested weights is 0: they have learnt too little, or BLEU "
             "cannot score such text; see other metrics, or train longer with budget.KIND=N"
         )
-    lowest = min(each.loss for each in validations)
-    if round(lowest, DECIMALS) < round(tested.loss, DECIMALS):
+    lowest = min((each.loss for each in validations if isfinite(each.loss)), default=inf)
+    if lowest < inf and not round(tested.loss, DECIMALS) <= round(lowest, DECIMALS):
         yield (
             f"validation loss of the tested weights is {tested.loss:.4f}, and {lowest:.4f} in "
             "another validation; callbacks.checkpoint.monitor=val/improvements tests the best"

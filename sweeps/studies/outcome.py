@@ -175,7 +175,8 @@ class StudyOutcome:
                 )
         tied = self.values.count((max if self.upwards else min)(self.values, default=0.0))
         if tied > 1 and len(objectives) == 1:
-            return f"{tied} trials have the best {objectives[0]}; the one of lowest loss is taken"
+            taken = "oldest" if objectives == ["loss"] else "one of lowest loss"
+            return f"{tied} trials have the best {objectives[0]}; the {taken} is taken"
         return ""
 
     @property

@@ -21,6 +21,8 @@ from lightning_modules.runs.identity import study_identity
 from lightning_modules.runs.paths import STUDIES
 from lightning_modules.runs.provenance import code_versions
 from lightning_modules.runs.redaction import redacted
+from lightning_modules.training.factories import build_corpus
+from lightning_modules.training.setup import word_rules
 from sweeps.launch.compose import composed, use_hydra_config
 from sweeps.launch.errors import as_user_error
 from sweeps.studies.draws import SLOT, SlotSampler, check_draws, settings_to_try
@@ -115,6 +117,14 @@ def check_plan(study: StudyPlan) -> None:
         for value in values:
             given = as_overrides(chosen | {name: value})
             _composed([*study.overrides, *given], f"sweep.space.{name}")
+
+
+def check_text(study: StudyPlan) -> None:
+    """Raise ``UserError`` for a validation text that no trial of the study could score."""
+    config = _composed(study.overrides, "sweep")
+    with use_hydra_config(config):
+        corpus = build_corpus(config)
+        word_rules(config, corpus, corpus.split("val"))
 
 
 def _composed(overrides: list[str], option: str) -> DictConfig:

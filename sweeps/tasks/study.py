@@ -36,6 +36,7 @@ from sweeps.studies.plan import (
     StudyPlan,
     Tuning,
     check_plan,
+    check_text,
     create_study,
     order_of,
     study_plans,
@@ -86,6 +87,7 @@ def enqueue(plans: Sequence[StudyPlan], out: Path) -> int:
     """Make or find each study; return the number of trials that have not ended."""
     for plan in plans:
         check_plan(plan)
+    check_text(plans[0])  # all variants have the same text
     storage, left = open_storage(plans[0].sweep, out), 0
     for plan in plans:
         made = create_study(plan.sweep, storage, plan.overrides, plan.code)

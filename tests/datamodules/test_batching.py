@@ -145,7 +145,8 @@ def test_batches_of_decoding_are_bounded_by_the_square_of_lengths():
     short = data.select(np.arange(59))
     plain, bounded = LengthBatchSampler(short, 600), DecodingBatchSampler(short, 600)
     assert [*map(list, bounded)] == [*map(list, plain)]
-    with pytest.raises(UserError, match=r"up to 6000 tokens \(number 86\); set batching\.decode"):
+    told = r"up to 6000 tokens \(sentence 86 of those kept\); set batching\.decode"
+    with pytest.raises(UserError, match=told):
         DecodingBatchSampler(data, 5_000)
 
 

@@ -1,9 +1,12 @@
 """A training that ends before its budget is spent says so, with the setting; others say nothing."""
 
 import pytest
+import pytorch_lightning as pl
 from hydra import initialize_config_dir
 from hydra.core.hydra_config import HydraConfig
+from pytorch_lightning.callbacks import EarlyStopping
 
+from lightning_modules.ranks.updates import RankFlags
 from lightning_modules.runs.schema import Training
 from lightning_modules.tasks.train import sized_for_data, tracked_training
 from lightning_modules.training.setup import fit
@@ -16,6 +19,17 @@ SETTINGS = [
     *["batching.decode_max_tokens=130", "logger=none"],
 ]
 TOKENS = "budget.target_tokens=3000"
+
+
+class OwnStopping(EarlyStopping):
+    """A class derived from Lightning's, which watches its numbers too."""
+
+
+class Watcher(pl.Callback):
+    """Watches a number of its own."""
+
+    def __init__(self, monitor: str) -> None:
+        self.monitor = monitor
 
 
 @pytest.fixture
@@ -77,6 +91,20 @@ def test_a_budget_that_is_spent_is_not_told(train, overrides):
     assert not any("ended the training" in each for each in training.suspicions)
 
 
+def test_a_budget_that_another_rank_has_spent_is_not_told(train, monkeypatch):
+    monkeypatch.setattr(RankFlags, "__getitem__", lambda flags, name: name == "spent")
+    training = train(TOKENS)
+    assert training.target_tokens < 3000
+    assert training.ended_by is None
+    assert not any("ended the training" in each for each in training.suspicions)
+
+
+def test_a_callback_of_another_class_may_watch_any_number(train):
+    name = "callbacks.watcher"
+    given = [f"+{name}._target_={__name__}.Watcher", f"+{name}.monitor=own/number"]
+    assert train(TOKENS, *given).ended_by is None
+
+
 def test_a_training_without_validation_says_so(train):
     training = train(TOKENS, "+trainer.limit_val_batches=0")
     assert (training.val_loss, training.val_bleu, training.ended_by) == (None, None, None)
@@ -102,6 +130,19 @@ def test_a_training_without_validation_says_so(train):
         (["scheduler=plateau", "+scheduler.mode=max"], "scheduler.mode"),
         (["+callbacks.checkpoint.save_top_k=3"], "checkpoint.save_top_k: a run keeps one checkp"),
         (["callbacks.checkpoint.filename=model"], "checkpoint.filename: a run keeps one checkp"),
+        (["+callbacks.x.foo=1"], "callbacks.x: give its class, +callbacks.x._target_=CLASS"),
+        (["+callbacks.x=1"], "callbacks.x: give its class, +callbacks.x._target_=CLASS"),
+        (
+            [f"+callbacks.x._target_={__name__}.OwnStopping", "+callbacks.x.monitor=val_loss"],
+            "callbacks.x.monitor=val_loss: give one of val/loss",
+        ),
+        (
+            ["+callbacks.x._target_=nowhere.Watcher", "+callbacks.x.monitor=val_loss"],
+            "callbacks.x._target_=nowhere.Watcher: ",
+        ),
+        (["trainer.precision=banana"], "trainer: Precision 'banana' is invalid"),
+        (["trainer.precision=banana"], "correct trainer.KEY=VALUE"),
+        (["+trainer.barebones=true"], "trainer: `Trainer(barebones=True"),
         (["+trainer.enable_progress_bar=true"], "trainer.enable_progress_bar=True: the terminal"),
         (["+trainer.logger=true"], "trainer.logger=True: choose logger=NAME"),
         (

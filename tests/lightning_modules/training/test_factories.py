@@ -52,7 +52,7 @@ def test_text_longer_than_the_model_knows_positions(data, length, source, side):
     if side is None:
         check_lengths(model, text)
         return
-    wanted = rf"^model\.max_length={length}: .* {side} tokens \(number \d\); train"
+    wanted = rf"^model\.max_length={length}: .* {side} tokens \(sentence \d of those kept\); train"
     with pytest.raises(UserError, match=wanted):
         check_lengths(model, text)
 
@@ -65,8 +65,9 @@ def test_no_split_may_be_longer_than_the_model_knows_positions(data, split):
     with pytest.raises(UserError) as caught:
         check_lengths(model, text)
     assert str(caught.value) == (
-        f"model.attention.max_length=4: the longest {split} source has 5 tokens (number 2); "
-        "train with model.attention.max_length=5 or more, or shorten the text"
+        f"model.attention.max_length=4: the longest {split} source has 5 tokens "
+        "(sentence 2 of those kept); train with model.attention.max_length=5 or more, or shorten "
+        "the text"
     )
 
 

@@ -1,5 +1,6 @@
 """The one order of validations, and what follows it: tested weights, early end, learning rate."""
 
+from math import inf, nan
 from typing import Any
 
 import pytest
@@ -31,7 +32,17 @@ def test_a_tie_of_one_number_is_decided_by_the_other():
     assert count_improvements([Validation(1.0, 3.0), Validation(1.0, 5.0)]) == 2
     assert count_improvements([Validation(1.0, 3.0), Validation(0.99999, 3.0)]) == 1
     assert count_improvements([Validation(1.0, 5.0), Validation(1.0, 5.0)]) == 1
-    assert count_improvements([Validation(float("nan"), 5.0), Validation(1.0, 0.0)]) == 1
+
+
+@pytest.mark.parametrize("loss", [inf, nan])
+def test_a_loss_that_is_not_finite_is_never_the_best(loss):
+    broken, good = Validation(loss, 5.0), Validation(1.0, 5.0)
+    assert count_improvements([broken]) == 0
+    assert count_improvements([broken, good, broken]) == 1
+    assert [*doubts(good, [broken, good])] == []
+    assert [*doubts(broken, [broken])] == []
+    [line] = doubts(broken, [broken, good])
+    assert f"is {loss:.4f}, and 1.0000 in another validation" in line
 
 
 def test_a_plateau_lowers_the_rate_only_where_validations_stop_getting_better():

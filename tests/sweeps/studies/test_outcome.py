@@ -194,6 +194,13 @@ def test_the_lower_loss_decides_between_trials_of_equal_bleu(tmp_path, capsys, b
     assert f"in trial {best}" in _outcome(outcome.finished, [Goal(0, "BLEU", True)])
 
 
+def test_the_oldest_of_trials_of_equal_loss_is_taken(tmp_path):
+    outcome = with_values(tmp_path, [2.0, 1.0, 1.0], [2.0, 1.0, 1.0], objectives=["loss"])
+    assert outcome.doubt == "2 trials have the best loss; the oldest is taken"
+    ordered = sorted(outcome.finished, key=lambda trial: order_of(trial, outcome.upwards))
+    assert ordered[0].user_attrs["slot"] == 1
+
+
 def test_a_front_of_trials_without_bleu_is_doubted_too(tmp_path):
     outcome = with_values(tmp_path, [0.0, 0.0], [2.0, 3.0], objectives=["bleu", "loss"])
     assert outcome.doubt.startswith("validation BLEU is 0 in every trial")

@@ -96,6 +96,21 @@ def test_mistakes_are_told_before_anything_is_trained(space, arguments, message)
     assert not list((space / "wrong").rglob("seed-*"))
 
 
+def test_a_text_that_no_trial_could_score_is_told_before_the_first(tmp_path):
+    text = tmp_path / "text"
+    text.mkdir()
+    for split in ("train", "val", "test"):
+        lines = [f"word {'so ' * number}" for number in range(20)]
+        (text / f"{split}.en").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        words = "今天女人看见一只大狗在河边吃东西\n" if split == "val" else "a b c\n"
+        (text / f"{split}.zh").write_text(words * 20, encoding="utf-8")
+    data = ["data=text", f"data.root={text}", "data.source=en", "data.target=zh"]
+    study = ["sweep=recurrent", "model=bahdanau", "scoring.tokenize.target=13a", "logger=none"]
+    line = mistake(*study, *data, *places(tmp_path))
+    assert "scoring.tokenize.target=13a: data=text, val, zh is written without spaces" in line
+    assert not (tmp_path / "outputs").exists()
+
+
 @pytest.mark.exhaustive
 @pytest.mark.long
 def test_tuned_variants_are_compared_on_fresh_seeds(space):
