@@ -250,7 +250,7 @@ def _exchanges(
         kept = (counts @ stays.astype(counts.dtype)).astype(np.float64)
         # Of means over seeds, the whole less the kept part may be a rounding error instead of 0
         # matches, which changes BLEU.
-        others = counts @ (~stays).astype(counts.dtype) if whole is None else whole - kept
+        others = joined.T @ (~stays).astype(np.float64) if whole is None else whole - kept
         yield kept.reshape(shape), others.reshape(shape)
 
 
