@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
@@ -35,6 +35,7 @@ class SetCorpus(RealCorpus):
     places: list[Path] = field(default_factory=list)  # further folders of files
 
     place: ClassVar[str] = OPTION
+    names_sets: ClassVar[str] = OPTION
 
     @override
     def find(self, split: Split) -> Iterator[PairSource]:
@@ -48,12 +49,12 @@ class SetCorpus(RealCorpus):
     @override
     @cached_property
     def _sources(self) -> dict[Split, list[PairSource]]:
-        try:
-            sources = super()._sources
-        except UserError as error:
-            raise UserError(re.sub(r"\bdata\.test_sets\b", OPTION, str(error))) from None
-        for source in sources["test"]:
-            source.name = Path(source.name).name  # a path to files
+        sources = super()._sources
+        files = [Path(source.name) for source in sources["test"]]
+        count = Counter(file.name for file in files)
+        for source, file in zip(sources["test"], files, strict=True):
+            alone = count[file.name] == 1
+            source.name = file.name if alone else f"{file.parent.name}/{file.name}"
         return sources
 
 

@@ -99,13 +99,18 @@ def _refuse_unequal(files: Sequence[Path]) -> None:
 
 
 def find_test_set(
-    name: str, source: str, target: str, places: Iterable[Path], folder: Path | None
+    name: str,
+    source: str,
+    target: str,
+    places: Iterable[Path],
+    folder: Path | None,
+    option: str = OPTION,
 ) -> TwoFiles:
     """Return the files of a test set; sacreBLEU downloads what is missing.
 
     ``name`` is a name of sacreBLEU, ``newstestYYYY``, or that of files ``NAME.{language}`` in one
     of ``places``. sacreBLEU keeps its test sets in ``folder``, by default in ``$SACREBLEU`` or
-    ``~/.sacrebleu``.
+    ``~/.sacrebleu``. ``option`` is the setting that names the set, for messages.
 
     Raises ``UserError`` for an unknown name, language pair or folder, and if the download fails.
     """
@@ -116,14 +121,14 @@ def find_test_set(
         references = find_references(place, f"{name}.{target}")
         if sources is not None and references:
             return TwoFiles(name, (sources, references[0]), tuple(references[1:]))
-    known, raw = _dataset(name, f"{source}-{target}", folder)
-    with _fetching(name, known, raw):
+    known, raw = _dataset(name, f"{source}-{target}", folder, option)
+    with _fetching(name, known, raw, option):
         first = known.get_source_file(f"{source}-{target}")
         reference, *further = map(Path, known.get_reference_files(f"{source}-{target}"))
     return TwoFiles(name, (Path(first), reference), tuple(further))
 
 
-def _dataset(name: str, pair: str, folder: Path | None) -> tuple[Any, Path]:
+def _dataset(name: str, pair: str, folder: Path | None, option: str) -> tuple[Any, Path]:
     from sacrebleu.dataset import DATASETS, base  # a large table, which --help does not need
 
     newstest = _NEWSTEST.fullmatch(name)
@@ -131,7 +136,7 @@ def _dataset(name: str, pair: str, folder: Path | None) -> tuple[Any, Path]:
     if known is None:
         near = get_close_matches(name, DATASETS, 3, 0.5)
         hint = f"did you mean {', '.join(near)}?" if near else "sacrebleu --list lists the names"
-        raise UserError(f"{OPTION}: no test set {name}, neither as files nor in sacreBLEU; {hint}")
+        raise UserError(f"{option}: no test set {name}, neither as files nor in sacreBLEU; {hint}")
     # The files of wmt15 from English to French, for example, are no newstest2015.
     pairs = {
         languages
@@ -140,7 +145,7 @@ def _dataset(name: str, pair: str, folder: Path | None) -> tuple[Any, Path]:
     }
     if pair not in pairs:
         raise UserError(
-            f"{OPTION}: {name} is not there for {pair}; sacreBLEU has it for "
+            f"{option}: {name} is not there for {pair}; sacreBLEU has it for "
             f"{', '.join(sorted(pairs)) or 'no languages'}"
         )
     usual = base.SACREBLEU_DIR
@@ -156,7 +161,7 @@ def _dataset(name: str, pair: str, folder: Path | None) -> tuple[Any, Path]:
 
 
 @contextmanager
-def _fetching(name: str, known: Any, raw: Path) -> Iterator[None]:
+def _fetching(name: str, known: Any, raw: Path, option: str) -> Iterator[None]:
     """Turn errors of a download into one line; leave no broken download in ``raw`` behind."""
     before = set(raw.glob("*"))
     try:
@@ -167,7 +172,7 @@ def _fetching(name: str, known: Any, raw: Path) -> Iterator[None]:
                 file.unlink()
         why = one_line(error) if isinstance(error, Exception) else "its checksum is wrong"
         raise UserError(
-            f"{OPTION}: {name} cannot be fetched from {known.data[0]} ({why}): try again with a "
+            f"{option}: {name} cannot be fetched from {known.data[0]} ({why}): try again with a "
             f"network, first delete {raw} if it is there; or copy the folder ~/.sacrebleu of "
             "another machine and give data.test_sets_folder=FOLDER"
         ) from None

@@ -46,6 +46,7 @@ class RealCorpus(Corpus):
     cache_dir: Path | None = None  # remembers the digests of files
 
     place: ClassVar[str]  # the setting that says where the text is, for messages
+    names_sets: ClassVar[str] = OPTION  # the setting that names the test sets
 
     def __post_init__(self) -> None:
         """Raise ``UserError`` if both languages are the same."""
@@ -163,7 +164,12 @@ class RealCorpus(Corpus):
         if self.test_sets:
             found["test"] = [
                 find_test_set(
-                    name, self.source, self.target, self.set_places, self.test_sets_folder
+                    name,
+                    self.source,
+                    self.target,
+                    self.set_places,
+                    self.test_sets_folder,
+                    self.names_sets,
                 )
                 for name in self.test_sets
             ]
@@ -186,7 +192,8 @@ class RealCorpus(Corpus):
             return []
         twice = next((name for name, count in Counter(names).items() if count > 1), None)
         if twice is not None:
-            raise UserError(f"{OPTION} and data.files: the test set {twice} is given twice")
+            option = self.names_sets if self.test_sets else "data.files"
+            raise UserError(f"{option}: the test set {twice} is given twice")
         return names
 
 

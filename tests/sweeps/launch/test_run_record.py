@@ -8,6 +8,9 @@ import pytest
 
 from lightning_modules.runs.files import read_predictions, read_result
 from lightning_modules.runs.schema import Result
+from lightning_modules.runs.settings import is_read_by
+from lightning_modules.tasks.score import OF_THE_TEST, OF_THE_TEXT
+from sweeps.launch.run_record import GROUPS, VALUES
 from tests.helpers.commands import in_process, inside, mistake, places, write
 
 SOURCE = [
@@ -145,6 +148,26 @@ def test_another_test_set_needs_no_training_text(trained, tmp_path):
     assert result.data.fingerprint == named.data.fingerprint
     assert given[0] in result.overrides
     assert not list(tmp_path.glob("cache/text-*"))
+
+
+def test_sets_of_one_name_are_named_with_their_folders(trained, tmp_path):
+    for number, folder in enumerate(("talks", "news")):
+        (tmp_path / folder).mkdir()
+        write(tmp_path / folder / "test.en", SOURCE[number : number + 2])
+        write(tmp_path / folder / "test.xx", TARGET[number : number + 2])
+    sets = f"test_sets=[{tmp_path}/talks/test,{tmp_path}/news/test]"
+    result = retest(trained, tmp_path / "other", sets)
+    assert result.data.test_sets == ["talks-test", "news-test"]
+    twice = f"test_sets=[{tmp_path}/news/test,{tmp_path}/news/test]"
+    line = mistake("task=test", f"checkpoint={trained}", twice, f"outputs={tmp_path}/outputs")
+    assert line == "error: test_sets: the test set news-test is given twice"
+
+
+def test_what_a_test_may_change_starts_from_the_record():
+    changed = {*OF_THE_TEST, *OF_THE_TEXT}
+    assert changed - {"test_sets"} == {*GROUPS, *VALUES} - {"seed"}
+    read = changed - {"seeds"} | {"seeds.decoding"}
+    assert all(is_read_by(key, "test") for key in read)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from datamodules.corpus import examples_of
 from lightning_modules.figures.charts import CAPTION, ENDINGS
 from lightning_modules.metrics.systems import System
 from lightning_modules.metrics.words import PLAIN
@@ -250,7 +251,7 @@ def test_a_translation_without_words_has_no_chart(tmp_path):
     [card] = cards([make_run(tmp_path / "0", hypotheses=silent)])
     assert card.translations[0].heat_map is None
     report = report_of([tmp_path / "0"])
-    sources = "; ".join(f"“{source}”" for source in TEXT.sources[:3])
+    sources = "; ".join(f"“{source}”" for source in examples_of(TEXT.sources))
     told = f"{len(silent)} of {len(silent)} translations are empty: {sources}"
     assert f"bahdanau seed 1: {told}" in render_report(report)
     [summary] = [part for part in report.parts if part.name == "summary"]
