@@ -196,7 +196,7 @@ class EvalSetCache:
             unknown={number for number, each in enumerate(predictions) if each.unknown},
         )
         signatures = (run.result.signature, Bleu().signature_on(test))
-        if len({each.partition("|version:")[0] for each in signatures}) > 1:
+        if len({(each or "").partition("|version:")[0] for each in signatures}) > 1:
             test.reference_counts = None  # of words that were cut in another way
         for other in self._known:
             if other.same_text(test):

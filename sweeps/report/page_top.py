@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from lightning_modules.runs.job import label_of, label_with_changes
+from lightning_modules.runs.job import label_of
 from lightning_modules.runs.schema import Result
 from lightning_modules.runs.settings import key_of, labelling_overrides
 from lightning_modules.training.budgets import find_kind, kind_of
@@ -33,12 +33,7 @@ class PageTop:
             return self.origin.title
         systems = [system.label for system in self.findings.evaluation.systems]
         if self.results:
-            systems = [
-                label_with_changes(
-                    label_of(each.variant, each.overrides, each.config), each.overrides
-                )
-                for each in self.results
-            ]
+            systems = [label_of(each.variant, each.overrides, each.config) for each in self.results]
         names = list(dict.fromkeys(systems))
         title = in_words(names) if len(names) <= NAMED else f"{len(names)} systems"
         if self._varied:

@@ -71,7 +71,7 @@ def test_lightning_counts_steps_where_they_are_corrected(tmp_path):
 @pytest.mark.parametrize("counter", [BLEU(), CHRF(word_order=2), TER()])
 def test_sums_of_sacrebleus_counts_give_its_score(counter):
     hypotheses, references = ["a b c d e", "x y z"], ["a b c d f", "x z y"]
-    sums = np.sum(sentence_counts(counter, hypotheses, references), axis=0).tolist()
+    sums = np.sum(sentence_counts(counter, hypotheses, [references]), axis=0).tolist()
     score = counter._compute_score_from_stats(sums).score
     assert score == counter.corpus_score(hypotheses, [references]).score
 

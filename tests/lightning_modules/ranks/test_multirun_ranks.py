@@ -20,6 +20,7 @@ from lightning_modules.ranks.devices import on_gpus
 from lightning_modules.ranks.launch import run_on_ranks
 from lightning_modules.runs.files import read_failure
 from tests.helpers.commands import ROOT, TINY, in_process, mistake, places, run, succeed
+from tests.helpers.run_folders import make_run
 from tests.lightning_modules.ranks import rank_jobs
 
 RANKS = ["trainer=ddp_cpu", *TINY, "decoding=greedy", "logger.mode=offline"]
@@ -193,6 +194,10 @@ def test_what_ranks_from_elsewhere_cannot_do_together_is_refused(
 ):
     monkeypatch.setenv("WORLD_SIZE", "2")
     monkeypatch.setenv("RANK", "1")
+    monkeypatch.chdir(space)
+    make_run(space / "x")
+    (space / "x" / "checkpoints").mkdir(exist_ok=True)
+    (space / "x" / "checkpoints" / "best.ckpt").write_text("a checkpoint")
     assert message in mistake(*arguments, *places(space))
 
 
