@@ -93,6 +93,19 @@ def locked(path: Path, on_wait: Callable[[], None] = lambda: None) -> Iterator[N
         yield
 
 
+def is_locked(path: Path) -> bool:
+    """Return whether a process holds the lock of ``locked``."""
+    if not path.is_file():
+        return False
+    from filelock import FileLock, Timeout
+
+    try:
+        with FileLock(path, blocking=False):
+            return False
+    except Timeout:
+        return True
+
+
 def write_text(path: Path | str, text: str) -> None:
     """Write ``text`` as UTF-8, atomically."""
     with whole_file(path) as temporary:

@@ -88,8 +88,8 @@ def is_there(file: Path) -> bool:
         return True
     if _recorded_digest(file) is not None:
         raise MissingFileError(
-            f"{file}: is missing, though the run wrote it; restore it, or remove {RESULT} beside "
-            "it and give the command of the run again, or leave the run out"
+            f"{file} is missing, although the run wrote it: restore it; or delete {RESULT} in that "
+            "folder and repeat the run's command, which tests it again; or leave the run out"
         )
     return False
 

@@ -65,13 +65,13 @@ def write_run(folder: Path, run: RunScores) -> None:
 
 
 def read_run(folder: Path) -> RunScores | None:
-    """Return a finished run; None for another folder.
+    """Return a finished run; None for another folder, and where a later job has failed.
 
     Raises ``BrokenFileError``, and ``MissingFileError`` if a file is gone that the test wrote,
     whether it is read now or later.
     """
     result = read_result(folder)
-    if result is None:
+    if result is None or (folder / paths.FAILURE).is_file():
         return None
     for name in (*paths.TEST_FILES, paths.HISTORY):
         is_there(folder / name)

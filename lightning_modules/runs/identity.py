@@ -43,6 +43,7 @@ if TYPE_CHECKING:  # --help needs folder names, and neither NumPy nor pydantic
 
 SCOREBOARD_KEYS = ("claims", "seed_count", "learning_rates")
 """Keys of ``task=claims`` that change verdicts and no training."""
+NOT_COUNTED = ("data", "code", "scoring")  # parts of an identity without "another"
 EVERY_CLAIM = ("all", "list")
 CLAIM_NAME = re.compile(r"[\w.]+")  # names of papers and claims, which name a folder as they are
 CHECKPOINT_RECORD = (
@@ -163,7 +164,7 @@ def finished_result(folder: Path, wanted: Identity) -> "Result | None":
     recorded = Identity.of_result(result)
     tested = replace(recorded, code=recorded.code._replace(testing=wanted.code.testing))
     if other := wanted.difference(tested):
-        raise UserError(f"{folder}: holds a finished run with another {other}; {remedy}")
+        raise UserError(f"{folder}: holds a finished run with {another(other)}; {remedy}")
     return result if tested == recorded else None
 
 
@@ -180,6 +181,11 @@ def recorded_difference(folder: Path, config: DictConfig) -> str | None:
     given: Any = redacted(OmegaConf.to_container(config))
     here, there = (values_that_affect(each, RESULTS) for each in (given, recorded))
     return _first_difference(here, there)
+
+
+def another(part: str) -> str:
+    """Return a part that differs, in words: "another seed", "other data"."""
+    return f"{'other' if part.split()[0] in NOT_COUNTED else 'another'} {part}"
 
 
 def _first_difference(here: Mapping[str, Any], there: Mapping[str, Any]) -> str | None:

@@ -19,7 +19,7 @@ from lightning_modules.ranks.launch import on_ranks
 from lightning_modules.runs import files
 from lightning_modules.runs.identity import Identity, finished_result
 from lightning_modules.runs.job import Job, next_steps
-from lightning_modules.runs.paths import LOCK, TEST_FILES
+from lightning_modules.runs.paths import FAILURE, LOCK, TEST_FILES
 from lightning_modules.runs.setting_checks import check_arguments
 from lightning_modules.testing.run_scores import check_test_set, score_model
 from lightning_modules.testing.scoring import Scoring
@@ -60,6 +60,7 @@ def train_in(job: Job, config: DictConfig) -> float | None:
             bleu = train_and_test(config, scoring, data, job)
         else:
             bleu = finished.scores["bleu"]
+            files.remove_earlier(job.folder, [FAILURE])  # of a job that wanted another run
             known = "%s: finished before, test BLEU %.2f; force=true runs it again"
             log.info(known, job.folder, bleu)
             for each in finished.training.suspicions:

@@ -17,7 +17,7 @@ from datamodules.errors import UserError
 from datamodules.files import whole_file
 from datamodules.tokenization import Tokenizers
 from lightning_modules.runs.checksums import check_file
-from lightning_modules.runs.identity import Identity
+from lightning_modules.runs.identity import Identity, another
 from lightning_modules.runs.paths import CHECKPOINTS, LAST, RESULT, TOKENIZERS, checkpoint_file
 from lightning_modules.training.factories import build, build_model
 from lightning_modules.variants import EncoderDecoder
@@ -178,7 +178,7 @@ def last_checkpoint(folder: Path, module: "TranslationModule") -> Path | None:
     recorded, wanted = map(Identity.of_checkpoint, (content["hyper_parameters"], module.hparams))
     other = wanted.difference(recorded, ["weights"])
     if other:
-        log.info("%s is of a training with another %s: this training starts over", file, other)
+        log.info("%s is of a training with %s: this training starts over", file, another(other))
         return None
     sizes = {name: tensor.shape for name, tensor in module.state_dict().items()}
     if sizes != {name: tensor.shape for name, tensor in content["state_dict"].items()}:

@@ -21,7 +21,7 @@ from datamodules.grammar.contrast.errors import CATEGORIES
 from lightning_modules.runs.checksums import BrokenFileError
 from lightning_modules.runs.files import read_result
 from lightning_modules.runs.identity import Identity
-from lightning_modules.runs.paths import CHECKPOINTS, LAST, RESULT
+from lightning_modules.runs.paths import CHECKPOINTS, FAILURE, LAST, RESULT
 from lightning_modules.runs.provenance import environment
 from lightning_modules.runs.schema import Environment
 from lightning_modules.runs.setting_checks import check_settings
@@ -272,7 +272,8 @@ def _with_seed(config: DictConfig, overrides: tuple[str, ...], seed: int) -> Pla
 def finished_runs(outputs: Path) -> FinishedRuns:
     """Return the finished runs in ``outputs``.
 
-    A run counts wherever it was trained: alone, for claims, or in a comparison.
+    A run counts wherever it was trained: alone, for claims, or in a comparison; not where a later
+    job has failed.
     """
     found = FinishedRuns({}, {})
     for file in sorted(outputs.glob(f"**/{RESULT}")):
@@ -280,7 +281,7 @@ def finished_runs(outputs: Path) -> FinishedRuns:
             result = read_result(file.parent)
         except BrokenFileError:
             continue
-        if result is not None:
+        if result is not None and not (file.parent / FAILURE).is_file():
             identity = Identity.of_result(result).before_data()
             found.runs[identity.run] = file.parent
             if (file.parent / CHECKPOINTS / LAST).is_file():

@@ -14,10 +14,10 @@ from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf, read_write
 
 from datamodules.errors import UserError
-from datamodules.files import make_folder, what_is
+from datamodules.files import is_locked, make_folder, what_is
 from lightning_modules.ranks.devices import is_rank_zero
 from lightning_modules.runs import paths
-from lightning_modules.runs.identity import recorded_difference
+from lightning_modules.runs.identity import another, recorded_difference
 from lightning_modules.runs.setting_checks import tasks
 from sweeps.launch.compose import use_hydra_config
 from sweeps.launch.errors import as_user_error, stop
@@ -30,6 +30,7 @@ RUN_FILES = (*paths.RUN_FILES, paths.CHECKPOINTS, paths.TOKENIZERS)
 MARKS_OF_A_COMPARISON = (paths.HYDRA, paths.MULTIRUN)
 COMPARISON_FILES = (paths.COMPARISON, paths.REPORT, paths.TABLES, paths.FIGURES, paths.CURVE)
 ELSEWHERE = "give another folder (hydra.run.dir=DIR, or hydra.sweep.dir=DIR for several jobs)"
+AT_WORK = f"another command is at work there; {ELSEWHERE}"
 
 LONGEST = 255  # bytes of a name, in the usual file systems
 PLACE = "write elsewhere (outputs=DIR, or hydra.run.dir=DIR)"
@@ -75,9 +76,9 @@ class CommandFolder(Callback):
 
 
 def remove_traces() -> None:
-    """Remove what the refused command has left in its folder, unless it has done work there."""
+    """Remove what the refused command has left in its folder, unless work is done there."""
     before, CommandFolder.before = CommandFolder.before, None
-    if before is None or not is_rank_zero():
+    if before is None or not is_rank_zero() or is_locked(before.folder / paths.LOCK):
         return
     there = before.folder.iterdir() if before.folder.is_dir() else ()
     new = [path for path in there if path.name not in before.names]
@@ -101,11 +102,15 @@ def check_folder(folder: Path, config: DictConfig) -> None:
     """
     check_place(folder)
     plain: Any = OmegaConf.to_container(config.hydra)
-    if plain["output_subdir"] is None:  # the task keeps to the files that it is given
-        return
     if config.task not in TASKS_OF_ONE_RUN:
-        check_folder_of_jobs(folder)
-    elif config.task != TRAIN or not config.force:
+        if plain["output_subdir"] is not None:  # else the task keeps to the files that it is given
+            check_folder_of_jobs(folder)
+        return
+    if is_locked(folder / paths.LOCK) and (
+        config.task != TRAIN or recorded_difference(folder, config)  # an equal training waits
+    ):
+        raise UserError(f"{folder}: {AT_WORK}")
+    if config.task != TRAIN or not config.force:
         remedy = ELSEWHERE
         if config.task == TRAIN:
             remedy += ", or force=true to replace what is there"
@@ -120,12 +125,14 @@ def _check_finished(folder: Path, config: DictConfig, remedy: str) -> None:
         task = tasks()[config.task]
         raise UserError(f"{folder}: holds a finished run, which task={task} keeps; {remedy}")
     if other := recorded_difference(folder, config):
-        raise UserError(f"{folder}: holds a finished run with another {other}; {remedy}")
+        raise UserError(f"{folder}: holds a finished run with {another(other)}; {remedy}")
 
 
 def check_folder_of_jobs(folder: Path) -> None:
     """Raise ``UserError`` unless a command may write a comparison or other results here."""
     check_place(folder)
+    if is_locked(folder / paths.LOCK):
+        raise UserError(f"{folder}: {AT_WORK}")
     if (folder / paths.RESULT).is_file():
         raise UserError(f"{folder}: holds a finished run, which this command keeps; {ELSEWHERE}")
     _check_own_files(folder, MARKS_OF_A_COMPARISON, COMPARISON_FILES, ELSEWHERE)

@@ -37,6 +37,10 @@ OF_THE_COMMAND = re.compile(
 )
 """Overrides of Hydra that a job does not take from the command that starts the job."""
 
+ON_THIS_MACHINE = re.compile(r"hydra\._internal\.|hydra_plugins\.hydra_joblib_launcher\.")
+"""Launchers whose jobs find the same files as the command."""
+MANY_JOBS = 20  # the checks of more take seconds
+
 
 class JobPlan(NamedTuple):
     """A job to run."""
@@ -118,10 +122,12 @@ def _checked_folders(
 
     Raises ``UserError`` for the first job that would be refused, and for two jobs in one folder.
     """
-    from lightning_modules.runs.setting_checks import check_settings
+    from lightning_modules.runs.setting_checks import check_inputs, check_settings
     from sweeps.launch.compose import use_hydra_config
     from sweeps.launch.folders import check_folder
 
+    if len(jobs) > MANY_JOBS:
+        print(f"checking {len(jobs):,} jobs", flush=True)
     loader, folders, taken = GlobalHydra.instance().config_loader(), [], dict[Path, int]()
     for number, job in enumerate(jobs):
         given = [*job.overrides, "hydra.mode=MULTIRUN", *record_overrides(job.overrides)]
@@ -133,6 +139,8 @@ def _checked_folders(
             settings = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
             check_settings(settings, given_overrides(config.hydra))
             check_missing(settings)
+            if ON_THIS_MACHINE.match(config.hydra.launcher._target_):
+                check_inputs(settings, config.hydra.overrides.task)
             check_folder(folder, config)
         if (other := taken.setdefault(folder.resolve(), number)) != number:
             raise UserError(

@@ -137,10 +137,10 @@ def job_table(labels: Mapping[Path, str]) -> Table:
 
 def _cells(folder: Path) -> list[Text | str]:
     state = read_state(folder)
-    if (folder / RESULT).is_file():
-        doing = Text("done", "green")
-    elif (folder / FAILURE).is_file():
+    if (folder / FAILURE).is_file():
         doing = Text("failed", "bold red")
+    elif (folder / RESULT).is_file():
+        doing = Text("done", "green")
     elif state is not None:
         doing = Text(state.doing, "cyan")
     else:

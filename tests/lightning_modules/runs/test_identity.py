@@ -13,7 +13,7 @@ from omegaconf import OmegaConf
 
 from lightning_modules.runs import provenance
 from lightning_modules.runs.files import read_result
-from lightning_modules.runs.identity import Identity
+from lightning_modules.runs.identity import Identity, another
 from lightning_modules.runs.provenance import CodeVersions, code_versions
 from lightning_modules.runs.settings import settings
 from lightning_modules.training.factories import build_data
@@ -269,9 +269,15 @@ def again(space: Path, capsys, *overrides: str) -> str:
 def replaced(space: Path, capsys, why: str, *overrides: str) -> str:
     """Insist on a refusal, which says what differs; then give up the finished run."""
     place = [*places(space), f"hydra.run.dir={space}/run"]
-    assert f"holds a finished run with another {why};" in mistake(*RUN, *place, *overrides)
+    assert f"holds a finished run with {another(why)};" in mistake(*RUN, *place, *overrides)
     (space / "run" / "result.json").unlink()
     return again(space, capsys, *overrides)
+
+
+@pytest.mark.parametrize("part", ["data", "code (weights)", "scoring"])
+def test_what_cannot_be_counted_is_other(part):
+    assert another(part) == f"other {part}"
+    assert another("data.root") == "another data.root"
 
 
 @pytest.mark.long
@@ -290,7 +296,7 @@ def test_a_command_again_does_only_what_its_change_asks_for(space, capsys, copie
     for room in ("datamodules", *(f"lightning_modules/{room}" for room in TRAIN[:2])):
         edit(copied / room)
         said = replaced(space, capsys, "code (weights)", "decoding.max_ratio=1")
-        assert "another code (weights): this training starts over" in said
+        assert "other code (weights): this training starts over" in said
     other = ["decoding.max_ratio=1", "optimizer.lr=0.003"]
     said = replaced(space, capsys, "optimizer.lr", *other)
     assert "another optimizer.lr: this training starts over" in said

@@ -259,6 +259,13 @@ def test_failed_jobs_are_named_with_their_error(tmp_path):
     assert failures[5] == ("6", "the folder is missing")
 
 
+def test_a_job_that_failed_beside_an_older_result_has_failed(tmp_path):
+    runs = [make_run(tmp_path / "0"), make_failure(make_run(tmp_path / "1", "luong"))]
+    comparison = collect(runs)
+    assert [run.name for run in comparison.runs] == ["bahdanau"]
+    assert [job.error for job in comparison.failed] == ["the loss is not a number"]
+
+
 def test_a_failed_job_is_named_by_what_not_all_jobs_have(tmp_path):
     shared = ["scale=0.25", "data.source=en"]
     for number, own in enumerate((["model.layers=2"], ["model.layers=3"])):
@@ -407,6 +414,6 @@ def test_a_lost_file_ends_the_comparison_with_its_name(complete, tmp_path, name,
     (run / name).unlink()
     with (
         verify_files(verify),
-        refused(f"{run / name}: is missing, though the run wrote it", error=MissingFileError),
+        refused(f"{run / name} is missing, although the run wrote it", error=MissingFileError),
     ):
         collect([complete, run])

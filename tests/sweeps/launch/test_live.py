@@ -207,6 +207,7 @@ def test_each_job_stands_where_its_folder_says(tmp_path):
         write_record(tmp_path / str(number) / PROGRESS, state)
     (tmp_path / "2" / "result.json").touch()
     (tmp_path / "3" / "failure.json").touch()
+    (tmp_path / "3" / "result.json").touch()  # of an earlier command
     with verify_files(False):  # the result of this job is empty
         head, *rows = shown(tmp_path, jobs)
     assert head == ["job", "state", "updates", "done", "tokens/s", "val", "BLEU", "left"]

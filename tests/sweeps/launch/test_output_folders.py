@@ -17,9 +17,11 @@ from omegaconf import OmegaConf
 from datamodules.files import locked
 from lightning_modules.runs import identity
 from lightning_modules.runs.provenance import CodeVersions
+from sweeps.launch import jobs
 from sweeps.launch.compose import use_hydra_config
+from sweeps.launch.folders import Before, CommandFolder, remove_traces
 from sweeps.launch.jobs import combinations
-from tests.helpers.commands import ROOT, TINY, inside, mistake, places
+from tests.helpers.commands import ROOT, TINY, in_process, inside, mistake, places, write
 
 RUN = ["model=seq2seq", "logger=none", *TINY]
 
@@ -114,6 +116,7 @@ REFUSED = [
     ["task=compare", "runs=[]"],
     ["optimizer.lr=many"],
     NO_TEXT,  # with a lock and a log
+    ["-m", "seed=1,2", *NO_TEXT],
     ["-m", "seed=1,x"],
     ["-m", "seed=1,2", "hydra.sweep.subdir=same"],
     ["comparison=quickstart", "scoring.resamples=no"],
@@ -151,6 +154,49 @@ def test_files_of_the_user_are_not_replaced(tmp_path, given, name):
     assert f"{tmp_path}: holds {name}, which no command here has written; give another" in line
     assert ("force=true" in line) == (not given)
     assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_files_of_the_user_stay_where_hydra_writes_nothing(tmp_path):
+    (tmp_path / "history.csv").write_text("mine")
+    given = [f"hydra.run.dir={tmp_path}", "hydra.output_subdir=null", "logger=none"]
+    assert "holds history.csv, which no command here has written" in mistake(*given)
+    assert [path.name for path in tmp_path.iterdir()] == ["history.csv"]
+
+
+def test_many_jobs_are_said_to_be_checked(tmp_path, capsys):
+    for count in (jobs.MANY_JOBS, jobs.MANY_JOBS + 1):
+        given = ["-m", f"seed=range({count})", f"outputs={tmp_path}", "logger=none", *NO_TEXT]
+        assert "/nowhere" in mistake(*given)
+    assert capsys.readouterr().out == f"checking {count} jobs\n"
+
+
+@pytest.mark.parametrize("given", [["seed=2"], ["seed=2", "force=true"], ["task=evaluate"]])
+def test_a_folder_where_another_command_is_at_work_stays(tmp_path, given):
+    """The test is the other command."""
+    folder = tmp_path / "run"
+    record = folder / ".hydra" / "config.yaml"
+    record.parent.mkdir(parents=True)
+    with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
+        record.write_text(OmegaConf.to_yaml(compose("config", ["seed=1"])))
+    (folder / "history.csv").touch()
+    with locked(folder / ".lock"):
+        before = content_of(folder)
+        line = mistake(*given, f"hydra.run.dir={folder}", "logger=none")
+        assert f"{folder}: another command is at work there; give another folder" in line
+        assert content_of(folder) == before
+
+
+def test_a_refused_command_leaves_what_another_command_writes_meanwhile(tmp_path, monkeypatch):
+    folder = tmp_path / "run"
+    before = Before(folder, set(), [folder], "run.log")
+    with locked(folder / ".lock"):
+        (folder / ".hydra").mkdir()
+        monkeypatch.setattr(CommandFolder, "before", before)
+        remove_traces()
+        assert {path.name for path in folder.iterdir()} == {".hydra", ".lock"}
+    monkeypatch.setattr(CommandFolder, "before", before)
+    remove_traces()
+    assert not folder.exists()
 
 
 def test_a_page_of_the_user_is_not_replaced_by_several_jobs(tmp_path):
@@ -328,6 +374,44 @@ def test_a_multirun_does_what_is_missing(space):
     }
     assert changed == {"1"}
     assert (sweep / "report.html").is_file()
+
+
+@pytest.mark.long
+def test_a_multirun_with_other_data_reports_no_old_results(tmp_path, capsys):
+    text = tmp_path / "text"
+    text.mkdir()
+    lines = [f"the cat number {number} sees a dog" for number in range(60)]
+    for part, chosen in {"train": lines[:40], "val": lines[40:50], "test": lines[50:]}.items():
+        for language in ("en", "de"):
+            write(text / f"{part}.{language}", chosen)
+    folder = tmp_path / "jobs"
+    given = ["-m", "seed=1,2", "model=seq2seq", "logger=none", "data=text", f"data.root={text}"]
+    given += ["data.source=en", "data.target=de", *places(tmp_path), f"hydra.sweep.dir={folder}"]
+    given += [each for each in TINY if not each.startswith("data.")]
+    assert in_process(*given) == 0
+    results = {file: file.read_bytes() for file in folder.glob("*/result.json")}
+    assert len(results) == 2
+    write(text / "train.en", lines[1:41])
+    capsys.readouterr()
+    assert in_process(*given) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: no run finished, so there is nothing to compare: ")
+    assert error.count("holds a finished run with other data") == 2
+    assert len(list(folder.glob("*/failure.json"))) == 2
+    assert {file: file.read_bytes() for file in results} == results
+    write(text / "train.en", lines[:40])
+    assert in_process(*given) == 0
+    assert list(folder.glob("*/failure.json")) == []
+    assert {file: file.read_bytes() for file in results} == results
+
+
+@pytest.mark.long
+def test_a_run_without_hydras_record_is_not_trained_again(tmp_path, capsys):
+    given = [*RUN, *places(tmp_path), f"hydra.run.dir={tmp_path}/run", "hydra.output_subdir=null"]
+    inside(*given)
+    assert not (tmp_path / "run" / ".hydra").exists()
+    inside(*given)
+    assert "finished before" in capsys.readouterr().out
 
 
 def test_an_interpolation_of_a_job_is_that_of_the_job(tmp_path):
