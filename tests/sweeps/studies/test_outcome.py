@@ -19,7 +19,7 @@ from sweeps.comparison.conditions import equally_tuned
 from sweeps.launch.compose import use_hydra_config
 from sweeps.report.html import environment
 from sweeps.report.sections.studies import STUDY_FIGURES
-from sweeps.report.terminal import MOST_LINES
+from sweeps.report.terminal import MOST_JOBS, MOST_LINES
 from sweeps.studies.figures import Goal, _outcome, study_figures
 from sweeps.studies.outcome import (
     Best,
@@ -282,7 +282,7 @@ def test_the_end_of_studies_takes_25_lines_failed_trials_first(tmp_path, studies
     lines = console.export_text().splitlines()
     assert len(lines) <= MOST_LINES
     assert lines[0].startswith("✗ failed trial 0 of study study-0: out of memory")
-    assert f"✗ {20 * studies - 3} more failed; the page names all" in lines
+    assert f"✗ {20 * studies - MOST_JOBS} more failed; the page names all" in lines
     for name in names:
         assert any(line.startswith(f"study {name}: ") for line in lines)
         assert f"open {tmp_path / name}/report.html in a browser" in lines
