@@ -78,7 +78,7 @@ def test_any_number_of_claims_takes_25_lines_failed_ones_first(judged):
     lines = console.export_text().splitlines()
     assert len(lines) <= MOST_LINES - FOR_PAGE
     assert lines[0].startswith("✗ no verdict paper.lost: transformer, seed 1: was not trained")
-    assert "✗ 9 more failed; the page names all" in lines
+    assert "✗ 10 more failed; the page names all" in lines
     assert any("of 48, the page has all" in line for line in lines)
     assert any(line.startswith("not run, the page says why: paper.else") for line in lines)
     assert any(line.startswith("paper.holds") for line in lines)
