@@ -109,7 +109,8 @@ def test_runs_translate_as_an_ensemble(runs):
 
 @pytest.mark.long
 def test_other_vocabularies_end_with_one_line(runs):
-    line = mistake("task=translate", f"checkpoint=[{runs}/transformer,{runs}/other]", "input=none")
+    given = [f"checkpoint=[{runs}/transformer,{runs}/other]", f"input={__file__}"]
+    line = mistake("task=translate", *given)
     assert f"checkpoint={runs}/other: has other vocabularies than {runs}/transformer" in line
     assert "give the folder of a run" in mistake("task=translate", "checkpoint=[]")
 
