@@ -60,9 +60,10 @@ def _printed(title: str, columns: Sequence[str]) -> Printed:
 MOST_LINES = 25
 """Lines of a terminal that a comparison of any number of systems prints."""
 FOR_PAGE, LEAST_TABLE = 4, 5
-"""Of these, lines for the paths of page and files and for W&B, and the least of the table."""
+"""The last lines are for W&B and the paths of page and files; the table has at least so many."""
 MOST_JOBS, MOST_CONDITIONS = 2, 3  # failed jobs and broken conditions that are named
 LONGEST_LABEL, LONGEST_FOLDER, LONGEST_TEXT = 40, 50, 130  # characters
+LONGEST_ANSWER = 300  # characters, where no failed job takes its place
 LONGEST_ERRORS = 200  # characters of all errors of failed jobs
 
 
@@ -112,7 +113,8 @@ def _found(findings: Findings) -> Iterator[Text]:
     headline = findings.headline
     if headline:
         found = findings.answer or f"{headline[0].claim}."
-        yield Text(shorten(found, LONGEST_TEXT), "bold")
+        most = LONGEST_TEXT if findings.comparison.failed else LONGEST_ANSWER
+        yield Text(shorten(found, most), "bold")
         yield Text(f"({shorten(headline[0].test, LONGEST_TEXT)})", "dim")
     if findings.caution:
         yield Text(findings.caution, "yellow")
@@ -140,9 +142,10 @@ def _scores(evaluation: Evaluation, lines: int, console: Console) -> Printed:
     """
     shown = list(named_seeds(evaluation, "bleu"))
     bounds = evaluation.bounds
+    unlimited = console.options.update(max_width=1_000)  # else no table measures as too wide
     for chosen in (bounds, list(dict.fromkeys([*bounds[:1], *bounds[-1:]]))):
         table = _scores_of(evaluation, shown, chosen)
-        if Measurement.get(console, console.options, table).maximum <= console.width:
+        if Measurement.get(console, unlimited, table).maximum <= console.width:
             break
     ranked = sorted(shown, key=lambda each: -(evaluation.mean(each[0], None, "bleu") or 0))
 

@@ -62,6 +62,13 @@ def test_any_number_of_systems_takes_25_lines(count, failed, label):
         assert f"{label} 2"[-8:] in text  # the last is the best
 
 
+def test_a_table_that_is_too_wide_has_fewer_lengths_and_no_folded_names():
+    text = printed(found(5, label="Luong global, dot, with a long name"))
+    assert text.count("Luong global, dot, with a long name ") == 5
+    assert "21–30" in text
+    assert "11–20" not in text
+
+
 def test_the_highest_of_many_systems_are_shown():
     text = printed(found(20), width=120)
     assert "highest of 20 systems" in text
