@@ -112,6 +112,11 @@ class Corpus(ABC):
         return digest.hexdigest()[:12]
 
 
+def no_pairs(corpus: Corpus, asked: str, instead: str) -> UserError:
+    """Return the error of ``asked``, for a corpus that writes no contrastive pairs."""
+    return UserError(f"{asked}: {corpus.name} writes no contrastive pairs; give {instead}")
+
+
 def check_names(corpus: Corpus) -> None:
     """Raise ``UserError`` unless a corpus has a name and two languages."""
     for key in ("name", "source", "target"):

@@ -2,91 +2,19 @@
 
 import hashlib
 import json
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
-from pydantic.dataclasses import dataclass
 from typing_extensions import override
 
 from datamodules.batching import EncodedPairs
-from datamodules.corpus import Corpus, Split, read_split
+from datamodules.corpus import read_split
 from datamodules.encoded_corpus import EncodedCorpus
-from datamodules.errors import UserError
-from datamodules.pair_sources import PairSource
 from datamodules.prepare import encode_lines
-from datamodules.real_corpus import RealCorpus
+from datamodules.real_corpus import set_corpus
 from datamodules.tokenization import Tokenizers
 from datamodules.translation_data import TranslationData
-
-OPTION = "test_sets"
-
-
-@dataclass(kw_only=True)
-class SetCorpus(RealCorpus):
-    """Test sets by name, without a training text."""
-
-    name: str
-    source: str
-    target: str
-    places: list[Path] = field(default_factory=list)  # further folders of files
-
-    place: ClassVar[str] = OPTION
-    names_sets: ClassVar[str] = OPTION
-
-    @override
-    def find(self, split: Split) -> Iterator[PairSource]:
-        yield from ()
-
-    @property
-    @override
-    def set_places(self) -> list[Path]:
-        return [Path(), *self.places, *super().set_places]
-
-    @override
-    @cached_property
-    def _sources(self) -> dict[Split, list[PairSource]]:
-        sources = super()._sources
-        files = [Path(source.name) for source in sources["test"]]
-        count = Counter(file.name for file in files)
-        for source, file in zip(sources["test"], files, strict=True):
-            alone = count[file.name] == 1
-            source.name = file.name if alone else f"{file.parent.name}/{file.name}"
-        return sources
-
-
-def set_corpus(corpus: Corpus, names: str | Sequence[str]) -> SetCorpus:
-    """Return the test sets of these names in the languages of ``corpus``.
-
-    A name may be that of files ``NAME.LANGUAGE``, with its folder, or of the file of one side.
-    Raises ``UserError`` without a name.
-    """
-    asked = [names] if isinstance(names, str | int) else list(names)
-    if not asked:
-        raise UserError(f"{OPTION}=[]: names no test set; give at least one, or leave it out")
-    sides = tuple(f".{language}" for language in (corpus.source, corpus.target))
-    real = corpus if isinstance(corpus, RealCorpus) else None
-    return SetCorpus(
-        name=corpus.name,
-        source=corpus.source,
-        target=corpus.target,
-        test_sets=[_without(str(name), sides) for name in asked],
-        test_sets_folder=real.test_sets_folder if real else None,
-        test_max_words=real.test_max_words if real else None,
-        skip_empty=real.skip_empty if real else False,
-        cache_dir=real.cache_dir if real else None,
-        train_max_words=corpus.train_max_words,
-        places=real.set_places if real else [],
-    )
-
-
-def _without(name: str, sides: tuple[str, ...]) -> str:
-    """Return the name that two files share, given the file of one side."""
-    is_side = name.endswith(sides) and Path(name).is_file()
-    return str(Path(name).with_suffix("")) if is_side else name
 
 
 class OtherTestData(TranslationData):

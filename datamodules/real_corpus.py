@@ -30,6 +30,8 @@ from datamodules.phrase_table import read_links
 from datamodules.words import lengths_in_words, letters_of_word
 
 LINKS = "data.alignments.test"
+ALONE = "test_sets"
+"""Setting of a command that names test sets without a training text."""
 
 
 @dataclass(kw_only=True)
@@ -195,6 +197,70 @@ class RealCorpus(Corpus):
             option = self.names_sets if self.test_sets else "data.files"
             raise UserError(f"{option}: the test set {twice} is given twice")
         return names
+
+
+@dataclass(kw_only=True)
+class SetCorpus(RealCorpus):
+    """Test sets by name, without a training text."""
+
+    name: str
+    source: str
+    target: str
+    places: list[Path] = field(default_factory=list)  # further folders of files
+
+    place: ClassVar[str] = ALONE
+    names_sets: ClassVar[str] = ALONE
+
+    @override
+    def find(self, split: Split) -> Iterator[PairSource]:
+        yield from ()
+
+    @property
+    @override
+    def set_places(self) -> list[Path]:
+        return [Path(), *self.places, *super().set_places]
+
+    @override
+    @cached_property
+    def _sources(self) -> dict[Split, list[PairSource]]:
+        sources = super()._sources
+        files = [Path(source.name) for source in sources["test"]]
+        count = Counter(file.name for file in files)
+        for source, file in zip(sources["test"], files, strict=True):
+            alone = count[file.name] == 1
+            source.name = file.name if alone else f"{file.parent.name}/{file.name}"
+        return sources
+
+
+def set_corpus(corpus: Corpus, names: str | Sequence[str]) -> SetCorpus:
+    """Return the test sets of these names in the languages of ``corpus``.
+
+    A name may be that of files ``NAME.LANGUAGE``, with its folder, or of the file of one side.
+    Raises ``UserError`` without a name.
+    """
+    asked = [names] if isinstance(names, str | int) else list(names)
+    if not asked:
+        raise UserError(f"{ALONE}=[]: names no test set; give at least one, or leave it out")
+    sides = tuple(f".{language}" for language in (corpus.source, corpus.target))
+    real = corpus if isinstance(corpus, RealCorpus) else None
+    return SetCorpus(
+        name=corpus.name,
+        source=corpus.source,
+        target=corpus.target,
+        test_sets=[_without(str(name), sides) for name in asked],
+        test_sets_folder=real.test_sets_folder if real else None,
+        test_max_words=real.test_max_words if real else None,
+        skip_empty=real.skip_empty if real else False,
+        cache_dir=real.cache_dir if real else None,
+        train_max_words=corpus.train_max_words,
+        places=real.set_places if real else [],
+    )
+
+
+def _without(name: str, sides: tuple[str, ...]) -> str:
+    """Return the name that two files share, given the file of one side."""
+    is_side = name.endswith(sides) and Path(name).is_file()
+    return str(Path(name).with_suffix("")) if is_side else name
 
 
 def _further_references(source: PairSource, option: str) -> list[list[str]]:

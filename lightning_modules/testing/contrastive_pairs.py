@@ -10,8 +10,7 @@ import torch
 from datamodules.batching import DecodingBatchSampler, EncodedPairs, Sequences
 from datamodules.cleaning import Cleaning
 from datamodules.contrast_pairs import ContrastPair, read_contrast, write_contrast
-from datamodules.corpus import Corpus
-from datamodules.errors import UserError
+from datamodules.corpus import Corpus, no_pairs
 from datamodules.files import locked
 from datamodules.tokenization import Tokenizers
 from lightning_modules.metrics.bootstrap import ScoredGroup
@@ -45,9 +44,7 @@ def corpus_pairs(
             log.info("%s: writing contrastive pairs, which are kept in the cache", corpus.name)
             written = corpus.contrastive_pairs()
             if not written:
-                raise UserError(
-                    f"{asked}: {corpus.name} writes no contrastive pairs; give {instead}"
-                )
+                raise no_pairs(corpus, asked, instead)
             write_contrast(kept, written)
     return read_contrast(kept, "cache_dir")
 

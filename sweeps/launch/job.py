@@ -27,6 +27,7 @@ from sweeps.launch.errors import as_user_error, stop
 from sweeps.launch.folders import remove_traces
 from sweeps.launch.jobs import check_missing, import_task
 from sweeps.launch.resolvers import TASKS_OF_ONE_RUN
+from sweeps.launch.run_record import check_text
 
 log = logging.getLogger(__name__)
 
@@ -52,6 +53,7 @@ def run_job(config: DictConfig) -> float | None:
             name = tasks()[config.task]
             raise UserError(f"task={name}: is for one process; start it without torchrun and srun")
         check_inputs(config, hydra.overrides.task)
+        check_text(config)
         task = import_task(config.task)
         with verify_files(config.verify), _devices(config), _bar(config, hydra):
             score: float | None = task(config)

@@ -8,14 +8,21 @@ run has recorded, then the overrides of the command. The record is a file of Hyd
 
 import hashlib
 import json
+import pickle
+import zipfile
+from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import hydra.utils
 from hydra.core.config_store import ConfigStore
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
+from omegaconf import DictConfig
+from typing_extensions import override
 
+from datamodules.corpus import Corpus, no_pairs
 from lightning_modules.runs.paths import RESULT, checkpoint_file, unfinished
 from lightning_modules.runs.settings import key_of
 
@@ -58,6 +65,27 @@ def record_overrides(overrides: Sequence[str]) -> list[str]:
     return [f"+hydra/record={name}"]
 
 
+def check_text(config: DictConfig) -> None:
+    """Raise ``UserError`` for test sets or contrastive pairs that the corpus of a run lacks.
+
+    This is told before the task is imported, which takes seconds. What is wrong with the corpus
+    itself, the task says.
+    """
+    sets, writes_pairs = config.get("test_sets"), "pairs" in config and config.pairs is None
+    if sets is None and not writes_pairs:
+        return
+    try:
+        corpus = hydra.utils.instantiate(config.data, _convert_="all")
+    except HydraException:
+        return
+    if sets is not None:
+        from datamodules.real_corpus import set_corpus
+
+        set_corpus(corpus, sets).text_files()
+    elif type(corpus).contrastive_pairs is Corpus.contrastive_pairs:
+        raise no_pairs(corpus, "pairs=null", "pairs=FILE")
+
+
 def _first(override: str) -> str | None:
     """Return the first path of ``checkpoint=``; None where Hydra cannot read the override."""
     try:
@@ -69,19 +97,38 @@ def _first(override: str) -> str | None:
     return None if first is None else str(first)
 
 
+class _WithoutWeights(pickle.Unpickler):
+    """Reader of a checkpoint's plain values: torch, which takes seconds to import, is not needed.
+
+    It makes no object of another class, so that a hostile file can do nothing.
+    """
+
+    @override
+    def find_class(self, module: str, name: str) -> Any:
+        return OrderedDict if (module, name) == ("collections", "OrderedDict") else _nothing
+
+    @override
+    def persistent_load(self, pid: Any) -> None:
+        """Leave out the numbers of a tensor."""
+
+
+def _nothing(*arguments: Any) -> None:
+    """Stand for a tensor."""
+
+
 def _recorded(file: Path) -> dict[str, Any]:
-    """Return the settings in a checkpoint, without reading its weights.
+    """Return the settings in a checkpoint.
 
     Nothing for a damaged file: the task, which reads it whole, says what is wrong.
     """
-    import torch  # only once the file is known to be there
-
     try:
-        content = torch.load(file, map_location="cpu", weights_only=True, mmap=True)
-        settings: dict[str, Any] = content["hyper_parameters"]
+        with zipfile.ZipFile(file) as archive:
+            [name] = [each for each in archive.namelist() if each.endswith("/data.pkl")]
+            with archive.open(name) as content:
+                settings: dict[str, Any] = _WithoutWeights(content).load()["hyper_parameters"]
+        _relocate(settings["data"], settings["cache_dir"])
     except Exception:  # damaged files raise many types
         return {}
-    _relocate(settings["data"], settings["cache_dir"])
     return settings
 
 

@@ -1,17 +1,24 @@
 """Tasks that use a trained run start from its own settings: data, tokenizer, decoding, scoring."""
 
 import json
+import pickle
 import shutil
+import subprocess
+import sys
+import zipfile
 from pathlib import Path
 
 import pytest
+import torch
 
 from lightning_modules.runs.files import read_predictions, read_result
+from lightning_modules.runs.paths import checkpoint_file
 from lightning_modules.runs.schema import Result
 from lightning_modules.runs.settings import is_read_by
 from lightning_modules.tasks.score import OF_THE_TEST, OF_THE_TEXT
+from sweeps.launch import run_record
 from sweeps.launch.run_record import GROUPS, VALUES
-from tests.helpers.commands import in_process, inside, mistake, places, write
+from tests.helpers.commands import ROOT, in_process, inside, mistake, places, write
 
 SOURCE = [
     f"the {colour} {thing} is {place}"
@@ -182,6 +189,48 @@ def test_a_test_set_that_cannot_be(trained, tmp_path, given, words):
     line = mistake("task=test", f"checkpoint={trained}", given, f"outputs={tmp_path}/outputs")
     assert words in line
     assert line.startswith(f"error: {given.partition('=')[0]}")
+
+
+@pytest.mark.parametrize(
+    ("task", "given", "words"),
+    [
+        ("test", ["test_sets=/nowhere/talks"], "no test set /nowhere/talks"),
+        ("contrast", [], "pairs=null: text writes no contrastive pairs; give pairs=FILE"),
+    ],
+)
+def test_text_that_is_missing_is_refused_before_torch_is_imported(
+    trained, tmp_path, task, given, words
+):
+    program = (
+        "import sys, run; from sweeps.launch.errors import run_main\n"
+        "try: run_main(run.program)\n"
+        "finally: print(*{'torch', 'scipy'} & sys.modules.keys())"
+    )
+    arguments = [f"task={task}", f"checkpoint={trained}", *given, f"outputs={tmp_path}/outputs"]
+    command = [sys.executable, "-c", program, *arguments]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert done.stdout == "\n"
+    assert not (tmp_path / "outputs").exists()
+
+
+def test_settings_are_read_as_torch_reads_them(trained):
+    file = checkpoint_file(trained)
+    whole = torch.load(file, weights_only=True)["hyper_parameters"]
+    run_record._relocate(whole["data"], whole["cache_dir"])
+    assert run_record._recorded(file) == whole
+
+
+def test_a_hostile_checkpoint_starts_nothing(tmp_path):
+    class Hostile:
+        def __reduce__(self):
+            return Path.touch, (tmp_path / "touched",)
+
+    with zipfile.ZipFile(tmp_path / "run.ckpt", "w") as archive:
+        archive.writestr("run/data.pkl", pickle.dumps({"hyper_parameters": Hostile()}))
+    assert run_record._recorded(tmp_path / "run.ckpt") == {}
+    assert not (tmp_path / "touched").exists()
 
 
 def test_a_missing_checkpoint_is_refused_before_anything_is_composed(tmp_path):
