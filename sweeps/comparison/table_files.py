@@ -8,8 +8,9 @@ import re
 import textwrap
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 from tabulate import tabulate
 
@@ -18,7 +19,7 @@ from lightning_modules.metrics.bootstrap import Estimate
 from sweeps.comparison.tables import Cell, Column, Table
 
 MOST_ROWS = 45
-"""Rows of a LaTeX table that a page of a paper has room for; the other files have all."""
+"""Rows that a page of a paper has room for, in LaTeX and Markdown; JSON and CSV have all."""
 LONGEST_TEXT = 80  # characters of a text in a LaTeX table; the other files have all
 WIDE = 6  # columns from which a LaTeX table is as wide as the page
 LATEX = r"""% Needs \usepackage{{booktabs,graphicx}}.
@@ -96,17 +97,34 @@ def as_json(table: Table) -> str:
         "note": table.note,
         "origin": dict(table.origin),
         "columns": {column.key: column.title for column in table.columns},
-        "rows": rows,
     }
-    return json.dumps(content, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    # With an indent, Python's encoder of its own takes ten times as long.
+    lines = ",\n".join(f"  {_json(row)}" for row in rows)
+    return f'{_json(content)[:-1]}, "rows": [\n{lines}\n]}}\n'
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
 def as_markdown(table: Table) -> str:
     """Return a Markdown pipe table under its caption."""
-    rows = [[_escape(cell) for cell in row] for row in table.shown]
+    rows = [[_escape(cell) for cell in row] for row in _first_rows(table).shown]
     body = _tabulate(table, rows, [_escape(title) for title in table.titles], "github")
-    caption, origin = (html.escape(t, quote=False) for t in (table.caption, table.origin_text))
+    caption, origin = (
+        html.escape(t, quote=False) for t in (table.caption + _cut(table), table.origin_text)
+    )
     return f"{caption}\n\n{body}\n\n{origin}\n"
+
+
+def _first_rows(table: Table) -> Table:
+    return replace(table, rows=table.rows[:MOST_ROWS])
+
+
+def _cut(table: Table) -> str:
+    """Return a sentence that says which rows a table for readers has, if it lacks some."""
+    count = len(table.rows)
+    return f" The first {MOST_ROWS} of {count} rows." if count > MOST_ROWS else ""
 
 
 def _escape(cell: str) -> str:
@@ -126,7 +144,7 @@ def as_latex(table: Table) -> str:
 
     Numbers stand on the right, and the best value of a column is bold.
     """
-    rows = [list(map(_latex_cell, row)) for row in table.shown[:MOST_ROWS]]
+    rows = [list(map(_latex_cell, row)) for row in _first_rows(table).shown]
     for place, column in enumerate(table.columns):
         for number in _best(column, [row[place] for row in table.rows]):
             if number < len(rows):
@@ -134,12 +152,9 @@ def as_latex(table: Table) -> str:
     tabular = _tabulate(table, rows, list(map(latex_text, table.titles)), "latex_raw")
     for rule in ("top", "mid", "bottom"):
         tabular = tabular.replace(r"\hline", rf"\{rule}rule", 1)
-    cut = (
-        f" The first {MOST_ROWS} of {len(table.rows)} rows." if len(rows) < len(table.rows) else ""
-    )
     return LATEX.format(
         environment="table*" if len(table.columns) > WIDE else "table",
-        caption=latex_text(table.caption + cut),
+        caption=latex_text(table.caption + _cut(table)),
         name=table.name,
         tabular=tabular,
         origin=latex_text(table.origin_text),

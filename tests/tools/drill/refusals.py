@@ -31,7 +31,7 @@ WRONG = {
 BEYOND = {"least": -1, "above": 0, "most": 1, "below": 0}
 """What to add to a limit for a value outside of it, by the name of the limit."""
 SLOWEST = 1.5  # longest time of a refusal in seconds, with two commands at once on two cores
-UNKNOWN_ARGUMENT = "takes no such argument"
+LATE = "takes no such argument", "a run keeps one checkpoint"
 """Words of the refusals that need an import, of torch or of Lightning, which takes seconds."""
 LAUNCHED = ("task", "comparison", "hydra", "outputs")
 """Settings that Hydra reads before the table does, and where the drill's commands write."""
@@ -80,12 +80,17 @@ def make_mistakes(space: Path, count: int, draw: random.Random) -> Part:
         for mistake, each in zip(drawn, ended, strict=True)
         if each.refusal is None or mistake.key.rpartition(".")[2] not in each.refusal
     ]
-    seconds = sorted(each.seconds for each in ended if UNKNOWN_ARGUMENT not in each.errors)
-    wrong += [
-        f"{' '.join(mistake.arguments)}: took {each.seconds:.1f} s"
+    early = [
+        (each.seconds, mistake)
         for mistake, each in zip(drawn, ended, strict=True)
-        if each.seconds > SLOWEST and UNKNOWN_ARGUMENT not in each.errors
+        if not any(words in each.errors for words in LATE)
     ]
+    wrong += [
+        f"{' '.join(mistake.arguments)}: took {taken:.1f} s"
+        for taken, mistake in early
+        if taken > SLOWEST
+    ]
+    seconds = sorted(taken for taken, _ in early)
     wrong += [f"{file} was made" for file in (space / "outputs").glob("*/*")]
     middle = seconds[len(seconds) // 2]
     notes = f"median {middle:.2f} s, slowest {seconds[-1]:.2f} s; {len(everything)} kinds in all"
