@@ -232,7 +232,7 @@ class LineTranslator:
 
     @property
     def warning(self) -> str | None:
-        """What is odd about all lines so far."""
+        """A warning if no line so far has a known word."""
         if not self._lines or self._unknown < self._lines:
             return None
         return all_unknown(self._lines, "lines", self._example)

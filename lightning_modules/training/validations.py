@@ -1,7 +1,7 @@
-"""Which validation of a training is better: the one order that everything follows.
+"""The order of validations: a lower loss is better, then a higher BLEU.
 
-The best checkpoint, early stopping, the plateau schedule and studies all use it: a number alone
-would tie, as BLEU does while it is 0, and a tie would keep the weights of the first validation.
+The best checkpoint, early stopping, the plateau schedule and studies all use it. BLEU alone would
+tie while it is 0, and a tie would keep the weights of the first validation.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Texts that differ in form alone are told apart; texts in one form are not."""
+"""Two texts that differ only in form are reported; texts in one form are not."""
 
 import unicodedata
 

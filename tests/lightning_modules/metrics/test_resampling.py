@@ -241,7 +241,7 @@ def test_p_by_hand():
 
 
 def test_a_test_is_drawn_until_its_p_is_known():
-    """Of 100,000 draws, the differences 1 and 3 need few, and 9 gets none that is as far."""
+    """Up to 100,000 draws: the differences 1 and 3 need few, and no draw is as far as 9."""
     observed = np.array([1.0, 3.0, 4.0, 9.0, 0.0])
     tests, drawn = SequentialTests(observed, 1000, 100_000), np.zeros(5)
     rng = np.random.default_rng(0)
@@ -256,7 +256,7 @@ def test_a_test_is_drawn_until_its_p_is_known():
 
 
 def test_p_values_of_early_ends_reject_no_more_than_their_level():
-    """Of differences that are draws themselves, a share of at most p has a p-value of at most p."""
+    """Where there is no difference, at most a share p of the tests has a p-value up to p."""
     rng = np.random.default_rng(1)
     tests = SequentialTests(rng.normal(size=4000), 200, 4000)
     while len(numbers := tests.unsettled):

@@ -95,7 +95,7 @@ def shipped():
 
 
 def test_no_setting_can_be_removed_but_what_no_run_needs():
-    """Of every key and group of the table, so that a new one is covered."""
+    """Tries every key and group of the table, so that a new one is covered."""
     removable = set()
     for key in settings():
         try:
@@ -126,7 +126,7 @@ def test_what_can_be_removed(overrides):
 
 
 def test_an_interpolation_that_fails_is_told_with_its_key(shipped):
-    """Of every key of the configuration."""
+    """Tries every key of the configuration."""
     plain: Any = OmegaConf.to_container(shipped)
     del plain["hydra"]
     for key in flatten(plain):

@@ -134,7 +134,7 @@ def test_a_killed_worker_changes_no_draw(sampler, when, tmp_path):
 @pytest.mark.long
 @pytest.mark.parametrize("sampler", ["random", "qmc", "tpe", "cmaes", "gp"])
 def test_workers_side_by_side_draw_what_one_draws(sampler, tmp_path):
-    """Those that learn do so as long as they draw at random."""
+    """Samplers that learn are compared during their random warm-up."""
     sweep = sweep_of(sampler=sampler, space=SPACE, trials=8, warmup_trials=8, heartbeat_seconds=20)
     create_study(sweep, open_storage(sweep, tmp_path), [], "version")
     context = get_context("fork")
