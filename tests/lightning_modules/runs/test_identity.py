@@ -173,9 +173,9 @@ def copied(tmp_path, monkeypatch):
     provenance._version.cache_clear()
 
 
-def edit(room: Path) -> None:
-    """Add a line to one file of a room."""
-    file = sorted(room.rglob("*.py"))[-1]
+def edit(place: Path) -> None:
+    """Add a line to a file, or to one file of a room."""
+    file = place if place.is_file() else sorted(place.rglob("*.py"))[-1]
     file.write_text(f"{file.read_text(encoding='utf-8')}# one line more\n", encoding="utf-8")
     provenance._version.cache_clear()
 
@@ -190,7 +190,8 @@ SHOW = ["figures", "tracking", "tasks", "runs"]
         ("datamodules", True, False),
         *((f"lightning_modules/{room}", True, False) for room in TRAIN),
         ("lightning_modules/testing", False, True),
-        ("lightning_modules/metrics", False, True),
+        ("lightning_modules/metrics/chosen_metrics.py", False, True),
+        ("lightning_modules/metrics/words.py", True, True),  # of the BLEU that decides ties
         *((f"lightning_modules/{room}", False, False) for room in SHOW),
         *((f"sweeps/{room}", False, False) for room in ("report", "studies", "tasks", "launch")),
     ],

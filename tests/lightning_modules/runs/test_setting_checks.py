@@ -316,8 +316,14 @@ def test_a_task_takes_what_it_reads(task, overrides):
         ("warmup_steps", "did you mean scheduler.warmup_updates?"),
         ("clip_norm", "did you mean trainer.gradient_clip_val?"),
         ("sampler", "did you mean sweep.sampler?"),
-        ("trainer.lr", "did you mean optimizer.lr?; +trainer.lr=... gives the class a further"),
-        ("scheduler.mode", "scheduler.mode: no such setting; task=settings find=scheduler. lists"),
+        (
+            "trainer.lr",
+            "did you mean optimizer.lr?; +trainer.lr=... gives the class a further argument",
+        ),
+        (
+            "scheduler.mode",
+            "no such setting; task=settings find=scheduler. lists the settings of scheduler",
+        ),
         ("sorces", "did you mean sources?"),
     ],
 )
