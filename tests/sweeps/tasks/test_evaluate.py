@@ -327,7 +327,7 @@ MISTAKES = {
     "references=gap, line 5: empty": ["references=gap", "sources=src", "systems.a=none1"],
     "sources=gap, line 5: empty": ["references=ref", "sources=gap", "systems.a=none1"],
     "systems.a=failed: is not the folder of a finished run": ["systems.a=failed"],
-    "broken/predictions.jsonl: is missing": ["systems.a=broken"],
+    "broken/predictions.jsonl is missing": ["systems.a=broken"],
     "systems.a: has both run folders and files": [*FILES, "systems.a=[run,none1]"],
     "systems.a=other: its reference 1 differs": [*FILES, "systems.a=other"],
     "systems.a=few: its test set has 5 sentences, not 65": [*FILES, "systems.a=few"],
