@@ -361,13 +361,18 @@ def _compared_settings(condition: str, result: Result) -> dict[str, Any]:
 
 
 def _in_one_line(condition: str, values: Mapping[str, Any]) -> str | None:
-    """Return values in one line; None without values."""
+    """Return values in one line, of switches those that are on; None without values."""
     if len(_settings(condition)) == 1:
         return next(map(str, values.values()), None)
     parts = []
     for key, value in values.items():
         name = key.rpartition(".")[2]
-        parts.append(str(value).rpartition(".")[2] if name == "_target_" else f"{name} {value}")
+        if name == "_target_":
+            parts.append(str(value).rpartition(".")[2])
+        elif not isinstance(value, bool):
+            parts.append(f"{name} {value}")
+        elif value:
+            parts.append(name)
     return ", ".join(parts) or None
 
 

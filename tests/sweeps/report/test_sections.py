@@ -44,8 +44,7 @@ def test_the_example_of_the_page_is_in_every_form(runs, tmp_path):
     places = [f"hydra.run.dir={out}", f"outputs={tmp_path}/outputs", *QUICK, patient]
     with WandbServer() as server:
         surroundings = {"PYTHONPATH": str(tmp_path), "HOME": str(tmp_path), **server.environment}
-        printed = succeed(*arguments, *places, **surroundings)
-    assert "Words said twice" in printed
+        succeed(*arguments, *places, **surroundings)
     table = json.loads((out / "tables" / "repetitions.json").read_text(encoding="utf-8"))
     assert {row["system"]: row["rate"] > 50 for row in table["rows"]}["luong"] is True
     for ending in ("svg", "png", "pdf"):
