@@ -108,7 +108,8 @@ def _leave_group() -> None:
 
 
 def trials_begun(plans: Sequence[StudyPlan], out: Path) -> int:
-    """Return the number of trials that a worker has ever taken."""
+    """Return the number of trials that a worker has ever taken, once the storage answers."""
+    wait_for_storage(plans[0].sweep, out)
     studies = open_studies(plans, out)
     trials = [trial for study in studies for trial in study.get_trials(deepcopy=False)]
     return sum(trial.state != TrialState.WAITING for trial in trials)
@@ -124,8 +125,12 @@ def take_trials(plans: Sequence[StudyPlan], out: Path) -> None:
             ]
             run_all(searches, storage)
             return
-        except StorageInternalError as error:
-            log.warning("the storage was lost (%s)", error)
+        except (StorageInternalError, UnboundLocalError) as error:
+            # Where a trial ends without a storage, Optuna raises the second on top of the first.
+            lost = error.__context__ if isinstance(error, UnboundLocalError) else error
+            if not isinstance(lost, StorageInternalError):
+                raise
+            log.warning("the storage was lost (%s)", lost)
             wait_for_storage(plans[0].sweep, out)
 
 
