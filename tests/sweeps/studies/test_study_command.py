@@ -135,7 +135,7 @@ def test_tuned_variants_are_compared_on_fresh_seeds(space):
         assert f'"{study}-slices": {{' in page
     # Once more, there is nothing left to train; tracked this time.
     before = {file: file.stat().st_mtime_ns for file in folder.rglob("*.ckpt")}
-    succeed("comparison=tuned", *left_out, *quick, *places(space), HOME=str(space))
+    succeed("comparison=tuned", *left_out, *quick, *places(space), "logger=wandb", HOME=str(space))
     assert {file: file.stat().st_mtime_ns for file in folder.rglob("*.ckpt")} == before
     report = (folder / "wandb_report.json").read_text()
     assert report.count('"Parallel Coordinates Plot"') == 2
