@@ -7,7 +7,6 @@ from statistics import median
 from typing import Any, Literal
 
 import altair as alt
-from altair.utils.schemapi import debug_mode
 
 from lightning_modules.figures.charts import (
     GREY,
@@ -132,10 +131,9 @@ def figures_of(name: str, lines: Lines, width: Width) -> dict[str, Chart]:
     """
     if not lines.points:
         return {}
-    with debug_mode(False):  # the checks take half of the time, and every chart is alike
-        drawn = {name: draw_lines(lines, width)}
-        if lines.crowded is not None:
-            drawn[f"{name}{MAGNIFIED}"] = draw_lines(lines, width, lines.crowded)
+    drawn = {name: draw_lines(lines, width)}
+    if lines.crowded is not None:
+        drawn[f"{name}{MAGNIFIED}"] = draw_lines(lines, width, lines.crowded)
     return drawn
 
 

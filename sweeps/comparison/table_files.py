@@ -8,7 +8,7 @@ import re
 import textwrap
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +86,7 @@ def as_json(table: Table) -> str:
     """Return a table as JSON; an estimate is an object with its interval, deviation and seeds."""
     rows = [
         {
-            column.key: asdict(cell) if isinstance(cell, Estimate) else cell
+            column.key: vars(cell) if isinstance(cell, Estimate) else cell
             for column, cell in zip(table.columns, row, strict=True)
         }
         for row in table.rows

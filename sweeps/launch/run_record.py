@@ -22,7 +22,6 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig
 from typing_extensions import override
 
-from datamodules.corpus import Corpus, no_pairs
 from lightning_modules.runs.paths import RESULT, checkpoint_file, unfinished
 from lightning_modules.runs.settings import key_of
 
@@ -74,6 +73,8 @@ def check_text(config: DictConfig) -> None:
     sets, writes_pairs = config.get("test_sets"), "pairs" in config and config.pairs is None
     if sets is None and not writes_pairs:
         return
+    from datamodules.corpus import Corpus, no_pairs  # pydantic is not for --help
+
     try:
         corpus = hydra.utils.instantiate(config.data, _convert_="all")
     except HydraException:

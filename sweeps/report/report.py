@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar, get_args
 
+from altair.utils.schemapi import debug_mode
 from omegaconf import DictConfig
 from pydantic import BaseModel
 
@@ -56,8 +57,13 @@ class Part:
         """The figures of the page, as wide as the page."""
         return self._checked(self.section.page_figures)
 
+    @property
+    def _is_ours(self) -> bool:
+        return type(self.section).__module__.startswith(f"{__package__}.sections.")
+
     def _checked(self, draw: Callable[[], Any]) -> dict[str, Chart]:
-        with self.errors_in_one_line():
+        # Altair's checks of every value take half of the time of our figures.
+        with self.errors_in_one_line(), debug_mode(not self._is_ours):
             figures = draw()
             if not isinstance(figures, Mapping):
                 raise UserError("figures() gives no mapping from names to charts")
@@ -79,7 +85,7 @@ class Part:
         except UserError as error:
             raise UserError(f"{self.setting}: {kind.__name__}: {error}") from None
         except Exception as error:  # a user's class may raise anything
-            if kind.__module__.startswith(f"{__package__}.sections."):
+            if self._is_ours:
                 raise
             why = " ".join(f"{type(error).__name__}: {error}".split())
             raise UserError(f"{self.setting}: {kind.__name__} fails: {why}") from error

@@ -9,6 +9,7 @@ import pytest
 from optuna.trial import TrialState
 
 from tests.helpers.commands import TINY, inside, mistake, places, succeed
+from tests.helpers.wandb_server import WandbServer
 
 STUDY = ["sweep=recurrent", "model=bahdanau", "decoding=greedy", *TINY]
 
@@ -135,9 +136,12 @@ def test_tuned_variants_are_compared_on_fresh_seeds(space):
         assert f'"{study}-slices": {{' in page
     # Once more, there is nothing left to train; tracked this time.
     before = {file: file.stat().st_mtime_ns for file in folder.rglob("*.ckpt")}
-    succeed("comparison=tuned", *left_out, *quick, *places(space), "logger=wandb", HOME=str(space))
+    again = ["comparison=tuned", *left_out, *quick, *places(space), "logger=wandb"]
+    with WandbServer() as server:
+        succeed(*again, "logger.finish_seconds=60", HOME=str(space), **server.environment)
     assert {file: file.stat().st_mtime_ns for file in folder.rglob("*.ckpt")} == before
-    report = (folder / "wandb_report.json").read_text()
+    [published] = server.reports.values()
+    report = published["spec"]
     assert report.count('"Parallel Coordinates Plot"') == 2
     assert report.count('"Parameter Importance"') == 2
     for key in ("config:optimizer.value.lr", "summary:trial/bleu"):
