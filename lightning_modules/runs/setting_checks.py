@@ -22,6 +22,7 @@ from omegaconf.errors import (
 
 from datamodules.errors import UserError
 from datamodules.files import STREAM, what_is
+from lightning_modules.runs.paths import BEST
 from lightning_modules.runs.provenance import HARNESS
 from lightning_modules.runs.setting_search import is_known, unknown_key
 from lightning_modules.runs.settings import (
@@ -37,7 +38,7 @@ from lightning_modules.runs.settings import (
 
 PACKAGES = (*HARNESS, "torch", "pytorch_lightning")
 """Packages whose classes take the types that the table of settings says."""
-ATTENTION = "model.attention"
+ATTENTION, CHECKPOINT = "model.attention", "callbacks.checkpoint"
 MISSING = "???"
 NUMBER = re.compile(r"[-+]?\d[\d_]*(\.\d*)?(e[-+]?\d+)?", re.IGNORECASE)
 OF_A_CORPUS = re.compile(r"^data\.corpora\.[^.]+\.")
@@ -60,6 +61,7 @@ def check_settings(config: DictConfig, overrides: Sequence[str] = ()) -> None:
     _check_keys(flatten(OmegaConf.to_container(config)))  # type: ignore[arg-type]
     values = flatten(_without_interpolations(config))
     _check_values(values)
+    _check_checkpoint(values)
     _check_attention(values)
     _check_match(values)
     _check_read(str(config.task), overrides)
@@ -206,6 +208,18 @@ def _groups_of_classes(
         package, dot, _ = str(value).partition(".")
         if name in names and dot and package not in packages and group:
             yield f"{group}."
+
+
+def _check_checkpoint(values: Mapping[str, Any]) -> None:
+    """Raise ``UserError`` for settings that would keep other checkpoints than the one best."""
+    for key, value in values.items():
+        renamed = key == f"{CHECKPOINT}.filename" and value != Path(BEST).stem
+        if renamed or (key.startswith(f"{CHECKPOINT}.") and key not in settings()):
+            raise UserError(
+                f"{key}: a run keeps one checkpoint, {BEST}; for others add a callback, "
+                "+callbacks.NAME={_target_: pytorch_lightning.callbacks.ModelCheckpoint, "
+                "dirpath: DIR, …}"
+            )
 
 
 def _check_attention(values: Mapping[str, Any]) -> None:

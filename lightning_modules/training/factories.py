@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from logging import getLogger
-from pathlib import Path
 from typing import Any
 
 import hydra.utils
@@ -28,7 +27,6 @@ from datamodules.translation_data import TranslationData
 from lightning_modules.decoding import Search
 from lightning_modules.decoding.search import try_model
 from lightning_modules.kernels.precision import is_scaled
-from lightning_modules.runs.paths import BEST
 from lightning_modules.runs.provenance import HARNESS
 from lightning_modules.runs.setting_checks import NO_ARGUMENTS
 from lightning_modules.training.budgets import read_budget
@@ -128,21 +126,8 @@ def check_trainer(config: DictConfig) -> None:
             raise UserError(f"trainer.{name}={value}: {remedy.format(value)}")
 
 
-ONE_BEST = ("_target_", "dirpath", "filename", "monitor", "mode", "enable_version_counter")
-"""Arguments of the callback that keeps the one best checkpoint of a run."""
-
-
 def check_callbacks(config: DictConfig) -> None:
     """Raise ``UserError`` for a callback without a class, or one that does not fit."""
-    best = config.callbacks.checkpoint
-    further = [f".{key}" for key in best if key not in ONE_BEST]
-    further += [".filename"] if best.filename != Path(BEST).stem else []
-    if further:
-        raise UserError(
-            f"callbacks.checkpoint{further[0]}: a run keeps one checkpoint, {BEST}; for others "
-            "add a callback, +callbacks.NAME={_target_: pytorch_lightning.callbacks."
-            "ModelCheckpoint, dirpath: DIR, …}"
-        )
     for name, node in config.callbacks.items():
         setting = f"callbacks.{name}"
         if not isinstance(node, DictConfig) or "_target_" not in node:

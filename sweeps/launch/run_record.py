@@ -67,8 +67,8 @@ def record_overrides(overrides: Sequence[str]) -> list[str]:
 def check_text(config: DictConfig) -> None:
     """Raise ``UserError`` for test sets or contrastive pairs that the corpus of a run lacks.
 
-    This is told before the task is imported, which takes seconds. What is wrong with the corpus
-    itself, the task says.
+    The check comes before the import of the task, which takes seconds. Faults of the corpus itself
+    are left to the task.
     """
     sets, writes_pairs = config.get("test_sets"), "pairs" in config and config.pairs is None
     if sets is None and not writes_pairs:

@@ -31,7 +31,7 @@ WRONG = {
 BEYOND = {"least": -1, "above": 0, "most": 1, "below": 0}
 """What to add to a limit for a value outside of it, by the name of the limit."""
 SLOWEST = 1.5  # longest time of a refusal in seconds, with two commands at once on two cores
-LATE = "takes no such argument", "a run keeps one checkpoint"
+LATE = "takes no such argument"
 """Words of the refusals that need an import, of torch or of Lightning, which takes seconds."""
 LAUNCHED = ("task", "comparison", "hydra", "outputs")
 """Settings that Hydra reads before the table does, and where the drill's commands write."""
@@ -83,7 +83,7 @@ def make_mistakes(space: Path, count: int, draw: random.Random) -> Part:
     early = [
         (each.seconds, mistake)
         for mistake, each in zip(drawn, ended, strict=True)
-        if not any(words in each.errors for words in LATE)
+        if LATE not in each.errors
     ]
     wrong += [
         f"{' '.join(mistake.arguments)}: took {taken:.1f} s"
