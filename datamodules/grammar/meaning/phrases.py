@@ -77,12 +77,16 @@ class Expression:
 class Mode(NamedTuple):
     """Tense, negation, adverb of frequency and modal verb of a clause."""
 
-    tense: str  # ``present``, ``past`` or ``future``
+    tense: str
+    """``present``, ``past``, ``future``, ``perfect`` (*has slept*), ``supposed`` (*if he slept*) or
+    ``unreal`` (*he would sleep*)."""
     negation: str = ""  # empty, ``not`` or ``never``
     adverb: Expression | None = None
     modal: Verb | None = None  # *can*, *must*, or a verb with an infinitive such as *try*
     habit: bool = False  # whether a past is repeated (*slept every day*)
     simple: bool = False  # one word in a language with two pasts (*schlief*)
+    subjunctive: bool = False  # after *although*, *before*, *doubts that*: not said as a fact
+    passive: bool = False  # the object of the meaning is the subject of the sentence
 
 
 FIRST_SINGULAR, THIRD_SINGULAR, FIRST_PLURAL, THIRD_PLURAL = range(4)
@@ -96,7 +100,8 @@ class Core(NamedTuple):
     plural: bool
     determiner: str
     """``the``, ``a``, ``some``, ``this``, ``my``, ``our``, ``his``, ``her``, ``its``, ``their``,
-    ``every``, ``many``, ``several``, ``two``, digits of a number, ``title`` (*Mr*), or empty."""
+    ``whose``, ``every``, ``many``, ``several``, ``two``, digits of a number, ``title`` (*Mr*), or
+    empty."""
     adjectives: tuple[Adjective, ...] = ()  # in the order of ``CATEGORIES``
     denied: bool = False  # whether the phrase is the direct object of a negated verb
     synonym: bool = False  # whether to use another word of the same meaning, if there is one
@@ -108,6 +113,8 @@ class Pronoun(NamedTuple):
 
     person: int
     noun: Noun | None = None  # the antecedent; None for *I*, *we* and persons outside
+    beside: Noun | None = None  # the second of two nouns that it stands for
+    reflexive: bool = False  # *himself*: an object that is the subject
     gender: str = "m"  # natural gender, where there is no antecedent
     synonym: bool = False  # whether the antecedent is the synonym of the noun
 
@@ -121,11 +128,17 @@ class NounPhrase:
     owner: "NounPhrase | None" = None  # *the teacher* of *the teacher's book*
     attribute: "Prepositional | None" = None
     relative: "Clause | None" = None
+    beside: "NounPhrase | None" = None  # *the woman* of *the man and the woman*
+
+    @property
+    def plural(self) -> bool:
+        """Whether a verb with this subject is plural."""
+        return self.core.plural or self.beside is not None
 
     @property
     def person(self) -> int:
         """Grammatical person: third, singular or plural."""
-        return THIRD_PLURAL if self.core.plural else THIRD_SINGULAR
+        return THIRD_PLURAL if self.plural else THIRD_SINGULAR
 
 
 class Prepositional(NamedTuple):
@@ -163,19 +176,29 @@ class Clause:
     unit: int
     verb: Verb
     mode: Mode
-    subject: Participant | None = None  # None in a clause whose gap is ``subject``
+    subject: Participant | None = None
+    """None in a clause whose gap is ``subject`` or ``shared``, and in a passive without agent."""
     object: Participant | None = None
     recipient: Participant | None = None
-    oblique: NounPhrase | None = None  # the noun phrase after the verb's preposition
+    oblique: Participant | None = None  # what follows the verb's preposition
     adjective: Adjective | None = None
-    degree: Expression | None = None
+    degree: Expression | None = None  # *very*; *more*, *less* and *as* before a ``standard``
+    standard: NounPhrase | None = None  # what the subject is compared with: *than the tree*
     complement: "Clause | None" = None  # the clause after *that*
     manner: Adverbial | None = None
     place: Place | None = None
     time: Time | None = None
     particle: Adverbial | None = None  # a word that only one language says
-    gap: str = ""  # what the antecedent of a relative clause is in it: ``subject``, ``object``
-    antecedent: NounPhrase | None = None
+    gap: str = ""
+    """What the antecedent of a relative clause is in it: ``subject``, ``object``, ``oblique``
+    (*that he waits for*), ``owner`` of the subject or object, whose determiner is ``whose``, or
+    ``place`` (*where*); ``shared`` for a clause behind *and* with the subject of the clause
+    before."""
+    antecedent: NounPhrase | None = None  # with ``shared``, the subject
+    time_first: bool = False  # whether the time stands first in every language
+    question: str = ""
+    """``whether`` (*does he sleep*), or what is asked for: ``who`` (the subject), ``what`` (the
+    object), ``where``."""
     synonym: bool = False  # whether to use another word of the same meaning, if there is one
 
 
