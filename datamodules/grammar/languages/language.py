@@ -24,9 +24,10 @@ from datamodules.grammar.meaning.phrases import (
 
 # Roles of words in a noun phrase, and in a clause. Doubled, so that the last bit is free.
 PREPOSITION, DETERMINER, NOUN, OWNER, FIRST_ADJECTIVE = 0, 2, 4, 6, 8
-SUBJECT, OBJECT, RECIPIENT, TENSE, VERB, NOT, OFTEN, MODAL, TO, THAT, WHO, DEGREE, QUALITY = range(
-    0, 26, 2
-)
+(
+    SUBJECT, OBJECT, RECIPIENT, TENSE, VERB, NOT, OFTEN, MODAL, TO, THAT, WHO, DEGREE, QUALITY,
+    AND, PASSIVE, PLACE_GAP, ASK, GOVERN,
+) = range(0, 36, 2)  # fmt: skip
 MAIN, INVERTED, SUBORDINATE = range(3)
 """Orders of the parts of a clause; *inverted*: a main clause whose first place is taken already, by
 a conjunction or by a clause before."""
