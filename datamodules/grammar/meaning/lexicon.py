@@ -116,15 +116,27 @@ def _adjective(category: str, cells: list[str]) -> Adjective:
         predicative="attributive" not in flags,
         attributive="predicative" not in flags,
         alone="alone" in flags,
+        reason="reason" in flags,
     )
 
 
 def _verb(frame: str, cells: list[str]) -> Verb:
-    objects = _kinds(cells[2]) if len(cells) > 2 else ()
-    name, mark = cells[0].rstrip("~^"), cells[0][-1]
-    return Verb(name, frame, _kinds(cells[1]), objects, state=mark == "~", meant=mark not in "~^")
+    name, subjects, objects, flags = (*cells, "", "")[:4]
+    marks = flags.split()
+    return Verb(
+        name,
+        frame,
+        _kinds(subjects),
+        _kinds(objects),
+        state="state" in marks,
+        meant="state" not in marks and "unmeant" not in marks,
+        reflexive="reflexive" in marks,
+        passive="passive" in marks,
+        separable="separable" in marks,
+        thing="thing" in marks,
+    )
 
 
 def _expression(cells: list[str]) -> Expression:
-    kinds = _kinds(cells[1]) if len(cells) > 1 else ()
-    return Expression(cells[0], kinds, len(cells[0].partition(":")[0].split()))
+    name, kinds, fits = (*cells, "", "")[:3]
+    return Expression(name, _kinds(kinds), len(name.partition(":")[0].split()), _kinds(fits))

@@ -46,6 +46,7 @@ class Adjective:
     predicative: bool = True  # whether the adjective may stand after *be*
     attributive: bool = True  # whether the adjective may stand before a noun
     alone: bool = False  # fits beside no other adjective (*a pretty big dog* is rather big)
+    reason: bool = False  # whether what it says of somebody may be a reason (*because he is ill*)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -60,6 +61,10 @@ class Verb:
     objects: tuple[str, ...] = ()
     state: bool = False  # whether it has no beginning or end (*love*, *know*)
     meant: bool = True  # whether the subject may act on purpose, so that an adverb of manner fits
+    reflexive: bool = False  # whether *himself* fits as the object
+    passive: bool = False  # whether all languages have a passive of it
+    separable: bool = False  # whether it has a part in German that stands at the end of the clause
+    thing: bool = False  # whether its preposition may be followed by a pronoun for a thing
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -72,6 +77,9 @@ class Expression:
     ``topic`` for a time that sets the frame of a clause, ``affirmed`` for a time that fits no
     negated clause, ``subordinating`` for a conjunction."""
     words: int = 1  # rough number of words, for plans
+    fits: tuple[str, ...] = ()
+    """Classes of what may be at a place, or names and frames of the verbs that take an adverb of
+    manner; empty for all."""
 
 
 class Mode(NamedTuple):

@@ -178,7 +178,7 @@ def _english_verbs() -> tuple[dict[str, list[VerbForm]], dict[str, frozenset[str
     for base, third, past, follows, _ in read_lines("english/verbs.txt"):
         finite[base].append(VerbForm(base, "present", ("1s", "1p", "3p")))
         finite[third].append(VerbForm(base, "present", ("3s",)))
-        finite[past].append(VerbForm(base, "past", PERSONS))
+        finite[past.partition("/")[0]].append(VerbForm(base, "past", PERSONS))
         frames[base] = frozenset(follows.split(", "))
     return dict(finite), frames
 

@@ -25,13 +25,15 @@ class EnglishVerb:
     base: str
     third: str
     past: str
+    participle: str
     preposition: Piece
 
     @classmethod
     def of(cls, cell: str, preposition: Piece) -> "EnglishVerb":
-        """Read ``base`` or ``base/past``."""
-        base, _, past = cell.partition("/")
-        return cls(base, morphology.third_person(base), past or morphology.past(base), preposition)
+        """Read ``base``, ``base/past`` or ``base/past/participle``."""
+        base, past, participle = (*cell.split("/"), "", "")[:3]
+        past = past or morphology.past(base)
+        return cls(base, morphology.third_person(base), past, participle or past, preposition)
 
 
 BE = "be"

@@ -15,7 +15,8 @@ from datamodules.grammar.languages.language import (
 from datamodules.grammar.meaning.phrases import Core, Noun
 
 NOMINATIVE, ACCUSATIVE, DATIVE, GENITIVE = range(4)
-CASES = {"acc": ACCUSATIVE, "dat": DATIVE, "gen": GENITIVE}  # cases, as the word list names them
+CASES = {"nom": NOMINATIVE, "acc": ACCUSATIVE, "dat": DATIVE, "gen": GENITIVE}
+"""Cases, as the word list names them."""
 _STRONG = {
     "m": ("er", "en", "em", "es"),
     "f": ("e", "e", "er", "er"),
