@@ -21,6 +21,7 @@ class Knobs:
     attractors: float
     ambiguity: float
     reordering: float
+    fronting: float
     open_words: float
     verbosity: float
     paraphrase: float

@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from datamodules.grammar.drawing.circumstances import Circumstances
+from datamodules.grammar.drawing.circumstances import Circumstances, is_negated
 from datamodules.grammar.drawing.draws import Mean, Pool, Random, Share
 from datamodules.grammar.drawing.noun_phrases import can_be_extended, kind_of
 from datamodules.grammar.drawing.plans import Plan, WordBudget
@@ -65,6 +65,7 @@ class ClausePlace:
     first: bool = False  # whether *he*, *she* and *they* may stand for persons outside the sentence
     main: bool = False
     timed: bool = True  # whether a main clause may have a time of its own
+    fronts: bool = True  # whether a time may stand first in a main clause
     begins: bool = False  # whether the clause begins the sentence, without a conjunction
 
 
@@ -85,7 +86,6 @@ class Clauses(Circumstances):
         """Store the settings; a clause that ``keep`` refuses is drawn anew."""
         super().__init__(vocabulary, knobs, random)
         self._keep = keep
-        self._simple_pasts = vocabulary.simple_pasts(knobs.reordering)
         self.tenses = vocabulary.tenses
         self.tense, self.habit, self.past_is_habit = "present", False, False
         self.budget = WordBudget(0, 0)
@@ -129,7 +129,8 @@ class Clauses(Circumstances):
         # A clause of given length fills a gap already: no gap opens inside its subject.
         distance = self._distance() if subject is None and place.words is None else 0
         in_subject, at_end = (plan.inside, None) if distance > LEAST_GAP else (None, plan.inside)
-        frame, verb = self._frame(words, subject, place, at_end is not None)
+        host = at_end is not None
+        frame, verb = self._frame(words, subject, place, host)
         clause = Clause(self.unit(), verb, self._mode(frame, verb, words), gap=place.gap)
         clause.antecedent = place.antecedent
         clause.synonym = self._synonym()
@@ -143,8 +144,11 @@ class Clauses(Circumstances):
         if place.gap != "subject":
             clause.subject = subject
             words -= 1 if isinstance(subject, Pronoun) else 2
-        self._participants(clause, frame, subject, place, at_end is not None)
-        spare = self._fill(clause, frame, words - _FRAMES[frame][1], place.main and place.timed)
+        self._participants(clause, frame, subject, place, host)
+        spare = words - _FRAMES[frame][1]
+        if place.main and place.timed:
+            spare -= self._add_time(clause, spare, place.fronts, host)
+        spare = self._fill(clause, frame, spare, host)
         if place.begins:
             self._begin(clause)
         self.words -= spare
@@ -223,11 +227,9 @@ class Clauses(Circumstances):
 
     def _mode(self, frame: str, verb: Verb, words: int) -> Mode:
         if frame == "reporting" or words < _FRAMES[frame][1] + 3:
-            return Mode(self.tense, simple=verb.name in self._simple_pasts)
+            return Mode(self.tense)
         wills = not (verb.state or frame == "inverse")
-        mode = self.vocabulary.modes(self.tense, self.habit, wills).draw(self.random)
-        simple = self.tense == "past" and (mode.modal or verb).name in self._simple_pasts
-        return mode._replace(simple=True) if simple else mode
+        return self.vocabulary.modes(self.tense, self.habit, wills).draw(self.random)
 
     def _open_gap(self, subject: NounPhrase, words: int, plan: Plan | None) -> None:
         """Put an attribute or a relative clause between a subject and its verb.
@@ -320,8 +322,9 @@ class Clauses(Circumstances):
             return
         host = clause.object if clause.verb.frame == "transitive" else clause.oblique
         if isinstance(host, NounPhrase) and host.relative is None and can_be_extended(host):
+            if is_negated(clause, host):  # French would need the subjunctive
+                host.core = host.core._replace(determiner="the")
             self._relative(host, plan, None)
-            clause.manner = None  # after the relative clause, it would belong to the verb in there
 
 
 def bound(phrase: NounPhrase) -> Pronoun:

@@ -28,14 +28,16 @@ class Pool(Generic[T]):
 
 
 @cache
-def zipf_weights(count: int, exponent: float) -> tuple[float, ...]:
-    """Return ``rank ** -exponent`` for the ranks 1 to ``count`` (Zipf's law).
+def zipf_weights(count: int, exponent: float, offset: int = 0) -> tuple[float, ...]:
+    """Return ``(rank + offset) ** -exponent`` for the ranks 1 to ``count``.
 
-    Decimal numbers are used, because every platform rounds them in the same way.
+    This is the law of Zipf and Mandelbrot: an offset levels the commonest ranks. Decimal numbers
+    are used, because every platform rounds them in the same way.
     """
     context = Context(prec=12)
     power = Decimal(repr(-exponent))
-    return tuple(float(context.power(Decimal(rank), power)) for rank in range(1, count + 1))
+    ranks = range(1 + offset, count + offset + 1)
+    return tuple(float(context.power(Decimal(rank), power)) for rank in ranks)
 
 
 class Share:

@@ -1,10 +1,10 @@
 """Pool noun phrases."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from datamodules.grammar.drawing import open_words
-from datamodules.grammar.drawing.draws import Random
+from datamodules.grammar.drawing.draws import Pool, Random
 from datamodules.grammar.drawing.vocabulary import (
     OWNABLE,
     NounForm,
@@ -32,6 +32,7 @@ if TYPE_CHECKING:  # pydantic takes a while
 
 NAME_SHARE = 0.12  # share of names among noun phrases for which a person fits
 OWNER_SHARE = 0.25  # share of noun phrases with an owner, where an owner fits
+MOST_TRIES = 4  # draws for a noun that a sentence does not have yet
 IN_TOWN = Expression("in:town", ("town",))
 
 
@@ -43,6 +44,7 @@ class NounPhrases:
     knobs: "Knobs"
     random: Random
     units: int = 0  # number of units of the unfinished sentence
+    said: set[str] = field(default_factory=set)  # nouns and times of the sentence
 
     def unit(self) -> int:
         """Return the number of a new unit."""
@@ -74,11 +76,21 @@ class NounPhrases:
         if form is None:
             table = self.vocabulary.nouns(kinds)
             assert table is not None
-            form = table.draw(self.random)
+            form = self._unsaid(table)
         phrase = NounPhrase(self.unit(), self._core(form, possessor, denied))
         if not (denied or extended) and form[0].kind in OWNABLE and self.random() < OWNER_SHARE:
             self._give_owner(phrase)
         return phrase
+
+    def _unsaid(self, table: Pool[NounForm]) -> NounForm:
+        """Draw a noun that the sentence does not have yet, if chance finds one."""
+        form = table.draw(self.random)
+        for _ in range(MOST_TRIES):
+            if form[0].name not in self.said:
+                break
+            form = table.draw(self.random)
+        self.said.add(form[0].name)
+        return form
 
     def _sense(self, kinds: tuple[str, ...]) -> NounForm | None:
         if self.random() >= self.knobs.ambiguity:
@@ -150,7 +162,7 @@ class NounPhrases:
             preposition = self.vocabulary.prepositions.draw(self.random)
             table = self.vocabulary.nouns(preposition.kinds, plural)
             if table is not None:
-                core = self._core(table.draw(self.random), None, False)
+                core = self._core(self._unsaid(table), None, False)
                 return Prepositional(preposition, NounPhrase(self.unit(), core))
         return None
 

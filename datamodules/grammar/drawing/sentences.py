@@ -14,6 +14,7 @@ from datamodules.grammar.meaning.phrases import (
 NOUN_SHARE = 0.6  # rough share of clauses with a noun as subject
 OPENING_SHARE = 0.15  # share of sentences of several clauses that begin with *when* and the like
 _SAME_TIME = ("when", "while")  # conjunctions of clauses that happen at the same time
+_FIRST = ("so:then",)  # conjunctions that may take the first place of a clause
 
 
 class Sentences(Clauses):
@@ -22,6 +23,7 @@ class Sentences(Clauses):
     def sentence(self, words: int) -> list[Joined]:
         """Draw a sentence of about ``words`` words: its clauses side by side."""
         self.units = self.clauses = self.words = 0
+        self.said.clear()
         self.past_is_habit = self.random() < HABIT_SHARE
         self.draw_tense()
         mean = MEAN + NOUN_SHARE * self.knobs.distance
@@ -52,19 +54,25 @@ class Sentences(Clauses):
         conjunction = self.vocabulary.conjunctions(self.tense).draw(self.random)
         comma = "subordinating" not in conjunction.kinds
         unit = Adverbial(self.unit(), conjunction)
-        # *When* tells the time already.
+        # *When* tells the time already, and *then* stands first in German.
         timed = conjunction.name not in _SAME_TIME
-        return Joined(self._beside(plan, last.clause, timed=timed), unit, comma)
+        fronts = comma and conjunction.name not in _FIRST
+        return Joined(self._beside(plan, last.clause, timed=timed, fronts=fronts), unit, comma)
 
     def _beside(
-        self, plan: Plan, before: Clause | None, opens: bool = False, timed: bool = True
+        self,
+        plan: Plan,
+        before: Clause | None,
+        opens: bool = False,
+        timed: bool = True,
+        fronts: bool = True,
     ) -> Clause:
         """Draw a main clause, whose pronouns may stand for nouns of the clause ``before``.
 
         ``opens`` tells whether a conjunction stands before the first clause.
         """
         place = ClausePlace(first=before is None, main=True, begins=before is None and not opens)
-        place.timed = timed
+        place.timed, place.fronts = timed, fronts and not opens
         if before is not None:
             place.object = _noun_phrase(before.object)
             subject = _noun_phrase(before.subject)
@@ -84,7 +92,7 @@ def _share_habits(joined: list[Joined]) -> None:
     past = [clause for clause in every if clause.mode.tense == "past"]
     if any(clause.mode.habit for clause in past):
         for clause in past:
-            clause.mode = clause.mode._replace(habit=True)
+            clause.mode = clause.mode._replace(habit=True, simple=True)
 
 
 def _noun_phrase(participant: Participant | None) -> NounPhrase | None:

@@ -1,6 +1,7 @@
 """Tables of words by class: which nouns, verbs and adjectives fit, and how often each is drawn."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TypeVar
 
@@ -18,6 +19,7 @@ from datamodules.grammar.meaning.phrases import (
     Verb,
 )
 
+OFFSET = 12  # of the law of Zipf and Mandelbrot, for nouns, verbs and adjectives
 PLURAL_SHARE = 0.45  # share of plurals among the nouns that have a plural
 NounForm = tuple[Noun, bool]  # a noun, and whether it is plural
 Word = TypeVar("Word")
@@ -27,7 +29,7 @@ NO_OWN = ("body",)  # classes without possessives: languages differ in how they 
 _DETERMINERS: dict[str, dict[str, float]] = {
     "singular": {"the": 8, "a": 5, "this": 2, "my": 1.5, "our": 1, "every": 0.7},
     "plural": {
-        "the": 7, "some": 4, "this": 2, "my": 1.2, "our": 1, "two": 1, "many": 1, "three": 0.7,
+        "the": 9, "this": 2, "my": 1.2, "our": 1, "two": 1, "many": 1, "three": 0.7,
         "several": 0.7, "four": 0.4,
     },
     "mass": {"the": 5, "this": 1, "my": 1, "our": 0.7},
@@ -35,7 +37,7 @@ _DETERMINERS: dict[str, dict[str, float]] = {
 }  # fmt: skip
 _OBJECT_DETERMINERS: dict[str, dict[str, float]] = {
     "singular": {"own": 2},
-    "plural": {"own": 2},
+    "plural": {"own": 2, "some": 4},
     "mass": {"own": 1, "some": 4},
 }
 _DENIED = ("the", "a", "some", "this", "my", "our", "own")
@@ -88,7 +90,7 @@ class Vocabulary:
                 and (subject in verb.subjects if subject else self.nouns(verb.subjects))
                 and (object_ in verb.objects if object_ else self._has_object(verb))
             ]
-            self._verb_tables[key] = self._table(fitting) if fitting else None
+            self._verb_tables[key] = self._table(fitting, OFFSET) if fitting else None
         return self._verb_tables[key]
 
     def _has_object(self, verb: Verb) -> bool:
@@ -109,7 +111,7 @@ class Vocabulary:
                 if kind in adjective.kinds
                 and (_describes(adjective, kind) if predicative else _precedes(adjective, unlike))
             ]
-            self._adjective_tables[key] = self._table(fitting) if fitting else None
+            self._adjective_tables[key] = self._table(fitting, OFFSET) if fitting else None
         return self._adjective_tables[key]
 
     def determiners(
@@ -137,32 +139,27 @@ class Vocabulary:
             self._mode_tables[key] = self._build_modes(*key)
         return self._mode_tables[key]
 
-    def simple_pasts(self, reordering: float) -> frozenset[str]:
-        """Return the verbs whose past is one word, by their names: spread evenly over the ranks."""
-        most = 1000 * reordering
-        verbs = enumerate(self.lexicon.verbs)
-        return frozenset(verb.name for rank, verb in verbs if rank * 618 % 1000 >= most)
-
     def adverbs(
         self,
         section: str,
         most_words: int,
-        topic: bool | None = None,
+        ends: bool = False,
+        topic: bool = False,
         kind: str = "",
         negated: bool = False,
     ) -> Pool[Expression] | None:
         """Return the adverbs of a section of the lexicon with at most ``most_words`` words.
 
-        ``topic`` chooses times that set the frame of a clause, or times that do not; ``kind`` is
-        the class of the subject, for adverbs of manner.
+        ``topic`` chooses times that set the frame of a clause; times that stand at its end in every
+        language (``ends``) set none. ``kind`` is the class of the subject, for adverbs of manner.
         """
-        key = section, min(most_words, 4), topic, kind, negated
+        key = section, min(most_words, 4), ends, topic, kind, negated
         if key not in self._adverb_tables:
             fitting = [
-                adverb
+                replace(adverb, kinds=()) if ends else adverb
                 for adverb in self.lexicon.expressions[section]
                 if adverb.words <= most_words
-                and (topic is None or topic == ("topic" in adverb.kinds))
+                and (not topic or "topic" in adverb.kinds)
                 and (not kind or kind in adverb.kinds)
                 and not (negated and "affirmed" in adverb.kinds)
             ]
@@ -192,7 +189,7 @@ class Vocabulary:
         return table
 
     def _build_nouns(self, kinds: tuple[str, ...], plural: bool | None) -> Pool[NounForm] | None:
-        weights = zipf_weights(len(self.lexicon.nouns), self._exponent)
+        weights = zipf_weights(len(self.lexicon.nouns), self._exponent, OFFSET)
         ranked = [
             (noun, weight)
             for noun, weight in zip(self.lexicon.nouns, weights, strict=True)
@@ -202,11 +199,11 @@ class Vocabulary:
 
     def _forms(self, nouns: Sequence[Noun], plural: bool | None) -> Pool[NounForm]:
         return _forms(
-            list(zip(nouns, zipf_weights(len(nouns), self._exponent), strict=True)), plural
+            list(zip(nouns, zipf_weights(len(nouns), self._exponent, OFFSET), strict=True)), plural
         )
 
-    def _table(self, words: Sequence[Word]) -> Pool[Word]:
-        return Pool(words, zipf_weights(len(words), self._exponent))
+    def _table(self, words: Sequence[Word], offset: int = 0) -> Pool[Word]:
+        return Pool(words, zipf_weights(len(words), self._exponent, offset))
 
     def _build_modes(self, tense: str, habit: bool, wills: bool) -> Pool[Mode]:
         often = self.lexicon.expressions["frequency"]
