@@ -5,11 +5,14 @@ A language derives from ``Language`` in a folder of its own, beside the list of 
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from datamodules.grammar.meaning.phrases import (
+    ANIMATE,
+    THIRD_SINGULAR,
     Adverbial,
     Clause,
     Dated,
@@ -39,8 +42,9 @@ Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 
-class Piece(NamedTuple):
-    """Words that stand together, and the roles that they play in one unit."""
+@dataclass(frozen=True, eq=False, slots=True)
+class Piece:
+    """Words that stand together, and the roles that they play in one unit; compared by identity."""
 
     texts: tuple[str, ...]
     played: tuple[tuple[int, int, int], ...]  # word, role, and 1 if its links are only possible
@@ -171,8 +175,18 @@ class Language(ABC):
 
     def object(self, clause: Clause, text: Text) -> None:
         """Write a direct object that is no clitic."""
-        if clause.object.__class__ is NounPhrase:
+        if isinstance(clause.object, NounPhrase) and not clause.mode.passive:
             self.noun_phrase(clause.object, text)
+
+    def agent(self, clause: Clause, text: Text) -> None:
+        """Write who acts, in a passive."""
+        if clause.mode.passive and isinstance(clause.subject, NounPhrase):
+            self.noun_phrase(clause.subject, text, self.expressions["by"])
+
+    def standard(self, clause: Clause) -> Piece:
+        """Return *than* or the second *as* of a comparison."""
+        assert clause.degree is not None
+        return self.expressions["as:standard" if clause.degree.name == "as" else "than"]
 
     def manner(self, clause: Clause, text: Text) -> None:
         """Write an adverb of manner."""
@@ -216,16 +230,24 @@ class Language(ABC):
 
 @cache
 def graded(adjective: str, degree: str) -> Piece:
-    """Return an adjective after *be*, with its degree, which may be empty."""
-    words: list[Word] = [(adjective, (QUALITY,))]
-    return piece([(degree, (DEGREE,)), *words] if degree else words)
+    """Return an adjective after *be*, with its degree; empty for one in the form (*bigger*)."""
+    if not degree:
+        return piece([(adjective, (QUALITY, DEGREE))])
+    return piece([(degree, (DEGREE,)), (adjective, (QUALITY,))])
+
+
+_SOMEBODY = Pronoun(THIRD_SINGULAR)
 
 
 def subject_of(clause: Clause) -> Participant:
-    """Return the subject, which is the antecedent in a relative clause with a subject gap."""
-    subject = clause.antecedent if clause.gap == "subject" else clause.subject
-    assert subject is not None
-    return subject
+    """Return what the finite verb agrees with: the antecedent where the clause has no subject."""
+    subject = clause.object if clause.mode.passive else clause.subject
+    return subject or clause.antecedent or _SOMEBODY
+
+
+def is_subject_gap(clause: Clause) -> bool:
+    """Return whether the antecedent of a relative clause is what its finite verb agrees with."""
+    return clause.gap == ("object" if clause.mode.passive else "subject")
 
 
 def is_pronoun(participant: Participant | None) -> bool:
@@ -233,12 +255,19 @@ def is_pronoun(participant: Participant | None) -> bool:
     return participant.__class__ is Pronoun
 
 
+def is_thing(pronoun: Pronoun) -> bool:
+    """Return whether a pronoun stands for a thing, not for a person or an animal."""
+    return pronoun.noun is not None and pronoun.noun.kind not in (*ANIMATE, "name", "surname")
+
+
 def is_topic(clause: Clause) -> bool:
-    """Return whether the time of a clause sets its frame, so that the time may stand first."""
+    """Return whether the time of a main clause stands first: it sets the frame of the clause."""
     time = clause.time
-    if time is None:
+    if time is None or clause.question or clause.gap:
         return False
-    return time.__class__ is Dated or "topic" in time.expression.kinds  # type: ignore[union-attr]
+    if clause.time_first or time.__class__ is Dated:
+        return True
+    return "topic" in time.expression.kinds  # type: ignore[union-attr]
 
 
 Section = dict[str, list[str]]  # cells after the name of each concept

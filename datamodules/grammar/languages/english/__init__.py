@@ -6,16 +6,18 @@ from functools import cache, cached_property
 from typing_extensions import override
 
 from datamodules.grammar.languages.english import morphology
-from datamodules.grammar.languages.english.verb_groups import EnglishVerb, verb_group
+from datamodules.grammar.languages.english.verb_groups import EnglishVerb, asked_group, verb_group
 from datamodules.grammar.languages.language import (
+    AND,
     DETERMINER,
     EMPTY,
     FIRST_ADJECTIVE,
+    GOVERN,
     NOUN,
     OBJECT,
     OWNER,
+    PLACE_GAP,
     POSSIBLE,
-    PREPOSITION,
     RECIPIENT,
     SUBJECT,
     SUBORDINATE,
@@ -29,6 +31,7 @@ from datamodules.grammar.languages.language import (
     Word,
     graded,
     is_pronoun,
+    is_subject_gap,
     piece,
     read_expressions,
     read_sections,
@@ -45,6 +48,7 @@ from datamodules.grammar.meaning.phrases import (
     Mode,
     Noun,
     NounPhrase,
+    Participant,
     Pronoun,
     Verb,
 )
@@ -55,9 +59,15 @@ MONTHS = (
 )  # fmt: skip
 _SUBJECTS = {FIRST_SINGULAR: "I", FIRST_PLURAL: "we", THIRD_PLURAL: "they"}
 _OBJECTS = {FIRST_SINGULAR: "me", FIRST_PLURAL: "us", THIRD_PLURAL: "them"}
-_TO = piece([("to", (RECIPIENT,))])
-_TO_NOUN = piece([("to", (PREPOSITION,))])
+_REFLEXIVES = {FIRST_SINGULAR: "myself", FIRST_PLURAL: "ourselves", THIRD_PLURAL: "themselves"}
+_TO = piece([("to", (GOVERN,))])
 _THAT = piece([("that", (THAT,))])
+_AND = piece([("and", (AND,))])
+_RELATIVES = {word: piece([(word, (WHO,))]) for word in ("who", "that", "whose", "where")}
+_QUESTIONS = {
+    "whether": EMPTY, "who": piece([("who", (SUBJECT,))]), "what": piece([("what", (OBJECT,))]),
+    "where": piece([("where", (PLACE_GAP,))]),
+}  # fmt: skip
 
 
 class English(Language):
@@ -66,21 +76,20 @@ class English(Language):
     code = "en"
     agrees_in_gender = False
     orders = ((
-        "particle", "subject", "verb", "object", "recipient", "oblique", "quality", "manner",
-        "place", "time", "complement",
+        "particle", "opening", "subject", "verb", "object", "recipient", "oblique", "quality",
+        "manner", "agent", "place", "time", "complement",
     ),) * 3  # fmt: skip
 
     def __init__(self) -> None:
         sections = read_sections(__package__)
         super().__init__(read_expressions(sections))
         self._plurals = {name: cells[0] for name, cells in sections["plurals"].items()}
-        self._verbs = {
-            name: EnglishVerb.of(cells[0], _preposition(cells[1:]))
-            for name, cells in sections["verbs"].items()
-        }
+        self._verbs = {name: EnglishVerb.of(*cells) for name, cells in sections["verbs"].items()}
+        self._comparatives = {name: cells[0] for name, cells in sections["comparatives"].items()}
         self._separable = frozenset(sections["separable"])
         self._cores = Cache(self._core)
         self._groups = Cache(self._group)
+        self._questions = Cache(self._question)
         self._pronouns = Cache(_pronoun)
 
     @override
@@ -105,64 +114,112 @@ class English(Language):
         phrasal = {name: forms.base.split() for name, forms in self._verbs.items()}
         return {name: (words[0], words[1]) for name, words in phrasal.items() if len(words) == 2}
 
+    def opening(self, clause: Clause, text: Text) -> None:
+        """Write a time that stands first in every language, and a comma."""
+        if clause.time_first:
+            super().time(clause, text)
+            text.comma()
+
+    @override
+    def time(self, clause: Clause, text: Text) -> None:
+        if not clause.time_first:
+            super().time(clause, text)
+
     def subject(self, clause: Clause, text: Text) -> None:
-        """Write the subject, if it stands apart from the verb, or a relative pronoun."""
-        if clause.gap == "subject":
-            assert clause.antecedent is not None
-            human = clause.antecedent.core.noun.kind in (*HUMAN, "name", "surname")
-            text.add(_relative("who" if human else "that"), clause.unit)
+        """Write the subject; before it, what begins a relative clause or a question."""
+        if clause.gap and not self._begin_relative(clause, text):
             return
-        if clause.gap == "object":
-            text.add(_relative("that"), clause.unit)
-        subject = clause.subject
+        if clause.question:
+            text.add(_QUESTIONS[clause.question], clause.unit)
+            if clause.question == "who":
+                return
+            text.add(self._questions[_key(clause)][0], clause.unit)
+        subject = clause.object if clause.mode.passive else clause.subject
         if subject.__class__ is NounPhrase:
             self.noun_phrase(subject, text)
         else:
-            text.add(self._pronouns[subject, SUBJECT], clause.unit)  # type: ignore[index]
+            role = OBJECT if clause.mode.passive else SUBJECT
+            text.add(self._pronouns[subject, True, role], clause.unit)  # type: ignore[index]
+
+    def _begin_relative(self, clause: Clause, text: Text) -> bool:
+        """Write a relative pronoun; return whether a subject follows."""
+        if clause.gap == "shared":
+            return False
+        assert clause.antecedent is not None
+        if is_subject_gap(clause):
+            human = clause.antecedent.core.noun.kind in (*HUMAN, "name", "surname")
+            text.add(_RELATIVES["who" if human else "that"], clause.unit)
+            return False
+        word = {"owner": "whose", "place": "where"}.get(clause.gap, "that")
+        text.add(_RELATIVES[word], clause.unit)
+        if _is_owned(clause.object):
+            super().object(clause, text)
+        return True
 
     def verb(self, clause: Clause, text: Text) -> None:
-        """Write the verb with its auxiliaries and negation."""
-        group = self._groups[clause.verb, clause.mode, subject_of(clause).person]
+        """Write the verb with its auxiliaries, its negation and its preposition."""
+        key = _key(clause)
+        group = self._questions[key][1] if _is_inverted(clause) else self._groups[key]
         text.add(_without_last(group) if self._is_separated(clause) else group, clause.unit)
 
     def _is_separated(self, clause: Clause) -> bool:
         """Return whether a pronoun stands between a verb and its particle (*wake me up*)."""
-        return clause.verb.name in self._separable and is_pronoun(clause.object)
+        return (
+            is_pronoun(clause.object)
+            and clause.verb.name in self._separable
+            and not clause.mode.passive
+        )
 
-    def _group(self, key: tuple[Verb, Mode, int]) -> Piece:
+    def _group(self, key: "_Key") -> Piece:
+        return verb_group(*self._forms(key))
+
+    def _question(self, key: "_Key") -> tuple[Piece, Piece]:
+        return asked_group(*self._forms(key))
+
+    def _forms(self, key: "_Key") -> tuple[EnglishVerb, Mode, int, EnglishVerb | None]:
         verb, mode, person = key
         modal = None if mode.modal is None else self._verbs.get(mode.modal.name)
-        return verb_group(self._verbs[verb.name], mode, person, modal)
+        return self._verbs[verb.name], mode, person, modal
 
     @override
     def object(self, clause: Clause, text: Text) -> None:
-        if is_pronoun(clause.object):
-            text.add(self._pronouns[clause.object, OBJECT], clause.unit)  # type: ignore[index]
-            if self._is_separated(clause):
-                particle = self._verbs[clause.verb.name].base.split()[-1]
-                text.add(piece([(particle, (VERB,))]), clause.unit)
-        else:
-            super().object(clause, text)
+        if clause.mode.passive or _is_owned(clause.object):
+            return
+        if clause.object is not None:
+            self._participant(clause.object, OBJECT, clause, text)
+        if self._is_separated(clause):
+            particle = self._verbs[clause.verb.name].base.split()[-1]
+            text.add(piece([(particle, (VERB,))]), clause.unit)
 
     def recipient(self, clause: Clause, text: Text) -> None:
         """Write to whom something is given."""
-        recipient = clause.recipient
-        if is_pronoun(recipient):
+        if clause.recipient is not None:
             text.add(_TO, clause.unit)
-            text.add(self._pronouns[recipient, RECIPIENT], clause.unit)  # type: ignore[index]
-        elif recipient is not None:
-            self.noun_phrase(recipient, text, _TO_NOUN)  # type: ignore[arg-type]
+            self._participant(clause.recipient, RECIPIENT, clause, text)
 
     def oblique(self, clause: Clause, text: Text) -> None:
-        """Write the noun phrase after the preposition of the verb."""
+        """Write what follows the preposition of the verb."""
         if clause.oblique is not None:
-            self.noun_phrase(clause.oblique, text, self._verbs[clause.verb.name].preposition)
+            self._participant(clause.oblique, OBJECT, clause, text)
+
+    def _participant(self, written: Participant, role: int, clause: Clause, text: Text) -> None:
+        if written.__class__ is Pronoun:
+            text.add(self._pronouns[written, False, role], clause.unit)
+        else:
+            self.noun_phrase(written, text)  # type: ignore[arg-type]
 
     def quality(self, clause: Clause, text: Text) -> None:
-        """Write the adjective after *be*, with its degree."""
-        if clause.adjective is not None:
-            degree = "" if clause.degree is None else clause.degree.name
-            text.add(graded(clause.adjective.name, degree), clause.unit)
+        """Write the adjective after *be*, with its degree, and what it is compared with."""
+        if clause.adjective is None:
+            return
+        name, degree = clause.adjective.name, ""
+        if clause.degree is not None:
+            degree = clause.degree.name
+            if degree == "more" and name in self._comparatives:
+                name, degree = self._comparatives[name], ""
+        text.add(graded(name, degree), clause.unit)
+        if clause.standard is not None:
+            self.noun_phrase(clause.standard, text, self.standard(clause))
 
     def complement(self, clause: Clause, text: Text) -> None:
         """Write the clause after *that*."""
@@ -176,6 +233,9 @@ class English(Language):
         if phrase.owner is not None:
             text.add(self._cores[phrase.owner.core, True], phrase.owner.unit)
         text.add(self._cores[phrase.core, False], phrase.unit)
+        if phrase.beside is not None:
+            text.add(_AND, phrase.unit)
+            text.add(self._cores[phrase.beside.core, False], phrase.beside.unit)
         if phrase.attribute is not None:
             self.place_of(phrase.attribute, text)
         if phrase.relative is not None:
@@ -205,10 +265,6 @@ class English(Language):
         return piece([(determiner, (DETERMINER,)), *words] if determiner else words)
 
 
-def _preposition(cells: list[str]) -> Piece:
-    return piece((word, (PREPOSITION,)) for word in "".join(cells).split())
-
-
 def _determiner(core: Core, following: str) -> str:
     match core.determiner:
         case "a":
@@ -217,6 +273,8 @@ def _determiner(core: Core, following: str) -> str:
             return "any"
         case "this" if core.plural:
             return "these"
+        case "whose":
+            return ""
         case "title":
             return "Mr" if core.noun.gender == "m" else "Mrs"
     return core.determiner
@@ -228,17 +286,31 @@ def _without_last(group: Piece) -> Piece:
     return Piece(group.texts[:last], tuple(each for each in group.played if each[0] < last))
 
 
-@cache
-def _relative(word: str) -> Piece:
-    return piece([(word, (WHO,))])
+_Key = tuple[Verb, Mode, int]
 
 
-def _pronoun(key: tuple[Pronoun, int]) -> Piece:
-    pronoun, role = key
-    forms = _SUBJECTS if role == SUBJECT else _OBJECTS
+def _key(clause: Clause) -> _Key:
+    return clause.verb, clause.mode, subject_of(clause).person
+
+
+def _is_inverted(clause: Clause) -> bool:
+    """Return whether an auxiliary stands before the subject."""
+    return clause.question not in ("", "who")
+
+
+def _is_owned(phrase: Participant | None) -> bool:
+    """Return whether *whose* is the determiner of a phrase."""
+    return isinstance(phrase, NounPhrase) and phrase.core.determiner == "whose"
+
+
+def _pronoun(key: tuple[Pronoun, bool, int]) -> Piece:
+    pronoun, subject, role = key
+    forms = _SUBJECTS if subject else _REFLEXIVES if pronoun.reflexive else _OBJECTS
     form = forms.get(pronoun.person)
     if form is None:
-        form = _third_singular(pronoun, role == SUBJECT)
+        form = _third_singular(pronoun, subject)
+        if pronoun.reflexive:
+            form += "self"
     return piece([(form, (role,))])
 
 

@@ -13,9 +13,13 @@ _CONTRACTED = {
     ("de", "des"): "de",
     ("à", "le"): "au",
     ("à", "les"): "aux",
+    ("à", "lequel"): "auquel",
+    ("à", "lesquels"): "auxquels",
+    ("à", "lesquelles"): "auxquelles",
 }
 _ELIDED = {
-    word: word[:-1] + "'" for word in ("le", "la", "+le", "+la", "je", "me", "ne", "de", "que")
+    word: word[:-1] + "'"
+    for word in ("le", "la", "+le", "+la", "je", "me", "se", "ne", "de", "que", "lorsque")
 }
 _CHANGING = frozenset([*_ELIDED, *(first for first, _ in _CONTRACTED), "si"])
 MERGED = ""  # text of a word that became a part of the word before
@@ -23,7 +27,7 @@ MERGED = ""  # text of a word that became a part of the word before
 
 def causes_elision(word: str) -> bool:
     """Return whether ``word`` causes elision of the word before; a mute h counts as a vowel."""
-    return word[:1] in _VOWELS or word.startswith(_ELIDING_Y)
+    return word[:1] in _VOWELS or word == "y" or word.startswith(_ELIDING_Y)
 
 
 def elide_and_contract(texts: list[str]) -> None:

@@ -1,6 +1,5 @@
-"""Conjugation of the French verbs of the lexicon (pure Python, no data files).
+"""Conjugation of the French verbs of the lexicon, and verb groups.
 
-Tenses: present, imperfect and future indicative, and the past participle.
 Spelling is the traditional one (préférerai, il connaît, il appelle).
 """
 
@@ -14,8 +13,8 @@ from datamodules.grammar.languages.language import (
     MODAL,
     NOT,
     OFTEN,
+    PASSIVE,
     POSSIBLE,
-    PREPOSITION,
     TENSE,
     TO,
     VERB,
@@ -31,6 +30,7 @@ PRESENT_IR = ("is", "is", "it", "issons", "issez", "issent")
 PRESENT_RE = ("s", "s", "", "ons", "ez", "ent")
 IMPERFECT = ("ais", "ais", "ait", "ions", "iez", "aient")
 FUTURE = ("ai", "as", "a", "ons", "ez", "ont")
+SUBJUNCTIVE = ("e", "es", "e", "ions", "iez", "ent")
 
 Forms = tuple[str, ...]
 
@@ -43,16 +43,36 @@ class Conjugation:
     present: Forms
     imperfect: Forms
     future: Forms
+    conditional: Forms
+    subjunctive: Forms
     participle: str
+
+    @classmethod
+    def of(
+        cls,
+        infinitive: str,
+        present: Forms,
+        future_stem: str,
+        participle: str,
+        imperfect: Forms = (),
+        subjunctive: Forms = (),
+    ) -> "Conjugation":
+        """Derive the tenses from stems, where they are not given."""
+        imperfect = imperfect or add(present[3].removesuffix("ons"), IMPERFECT)
+        future, conditional = add(future_stem, FUTURE), add(future_stem, IMPERFECT)
+        if not subjunctive:  # *qu'ils viennent* gives *qu'il vienne*, but *nous venions*
+            regular = add(present[5].removesuffix("ent"), SUBJUNCTIVE)
+            subjunctive = (*regular[:3], *imperfect[3:5], regular[5])
+        return cls(infinitive, present, imperfect, future, conditional, subjunctive, participle)
 
 
 FAMILIES = {
-    ending: (cells[0], cells[1], cells[2])
-    for ending, cells in read_sections(__package__)["families"].items()
+    ending: tuple(cells) for ending, cells in read_sections(__package__)["families"].items()
 }
-"""Present forms, future stem and participle of the verbs with an ending: the longest that fits."""
+"""Present forms, future stem, participle and, if irregular, the present subjunctive of the verbs
+with an ending: the longest that fits."""
 # Verbs that differ from the family of their ending.
-EXACT: dict[str, tuple[str, str, str]] = {"dire": ("dis dis dit disons dites disent", "dir", "dit")}
+EXACT: dict[str, Forms] = {"dire": ("dis dis dit disons dites disent", "dir", "dit")}
 # Verbs in -eler and -eter that double the consonant; the others take è.
 DOUBLING = ("appeler", "jeter", "étiqueter", "étinceler", "épeler", "chanceler", "feuilleter")
 
@@ -60,7 +80,7 @@ E_MUTE = re.compile(r"e([cdlmnprstv])er$")
 E_ACUTE = re.compile(r"é(gu|qu|[bcdfghjklmnprstvz]+)er$")
 
 
-def split_family(infinitive: str) -> tuple[str, tuple[str, str, str]] | None:
+def split_family(infinitive: str) -> tuple[str, Forms] | None:
     """Return what precedes the family ending, and the family; None for a regular verb."""
     if infinitive in EXACT:
         return "", EXACT[infinitive]
@@ -76,13 +96,16 @@ def add(stem: str, endings: Forms) -> Forms:
     return tuple(stem + ending for ending in endings)
 
 
-def conjugate_family(infinitive: str, prefix: str, family: tuple[str, str, str]) -> Conjugation:
+def conjugate_family(infinitive: str, prefix: str, family: Forms) -> Conjugation:
     """Conjugate an irregular verb from its family."""
-    forms, future, participle = family
-    present = tuple(prefix + form for form in forms.split())
-    stem = "ét" if infinitive == "être" else present[3].removesuffix("ons")
-    return Conjugation(
-        infinitive, present, add(stem, IMPERFECT), add(prefix + future, FUTURE), prefix + participle
+    present, future, participle, *subjunctive = family
+    return Conjugation.of(
+        infinitive,
+        tuple(prefix + form for form in present.split()),
+        prefix + future,
+        prefix + participle,
+        add("ét", IMPERFECT) if infinitive == "être" else (),
+        tuple(prefix + form for form in "".join(subjunctive).split()),
     )
 
 
@@ -119,29 +142,19 @@ def conjugate_er(infinitive: str) -> Conjugation:
     stems = (mute, mute, mute, hard, plain, mute)
     present = tuple(stem + ending for stem, ending in zip(stems, PRESENT_ER, strict=True))
     imperfect = tuple((plain if ending.startswith("i") else hard) + ending for ending in IMPERFECT)
-    return Conjugation(
-        infinitive, present, imperfect, add(future_stem(infinitive), FUTURE), plain + "é"
-    )
+    return Conjugation.of(infinitive, present, future_stem(infinitive), plain + "é", imperfect)
 
 
 def conjugate_ir(infinitive: str) -> Conjugation:
     """Conjugate a verb of the second group (finir)."""
     stem = infinitive[:-2]
-    return Conjugation(
-        infinitive,
-        add(stem, PRESENT_IR),
-        add(stem + "iss", IMPERFECT),
-        add(infinitive, FUTURE),
-        stem + "i",
-    )
+    return Conjugation.of(infinitive, add(stem, PRESENT_IR), infinitive, stem + "i")
 
 
 def conjugate_re(infinitive: str) -> Conjugation:
     """Conjugate a regular verb in -dre (vendre)."""
     stem = infinitive[:-2]
-    return Conjugation(
-        infinitive, add(stem, PRESENT_RE), add(stem, IMPERFECT), add(stem + "r", FUTURE), stem + "u"
-    )
+    return Conjugation.of(infinitive, add(stem, PRESENT_RE), stem + "r", stem + "u")
 
 
 @cache
@@ -157,8 +170,13 @@ def conjugate(infinitive: str) -> Conjugation:
 
 
 _NEGATIONS = {"not": "pas", "never": "jamais"}
-_CLITIC_ORDER = ("me", "nous", "+le", "+la", "+les", "lui", "leur")
+_CLITIC_ORDER = ("se", "me", "nous", "+le", "+la", "+les", "lui", "leur", "y", "en")
+_REFLEXIVES = ("me", "se", "nous", "se")  # by person
 _FORMS = (0, 2, 3, 5)  # index in a conjugation of the persons *je*, *il*, *nous*, *ils*
+_TENSES = {
+    "present": "present", "past": "imperfect", "future": "future", "supposed": "imperfect",
+    "unreal": "conditional",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,13 +185,13 @@ class FrenchVerb:
 
     conjugation: Conjugation
     takes_be: bool
-    preposition: Piece
+    preposition: tuple[str, ...]
 
     @classmethod
     def of(cls, cell: str, preposition: str = "") -> "FrenchVerb":
         """Read an infinitive; ``+`` after it marks a verb with the auxiliary *être*."""
-        before = piece((word, (PREPOSITION,)) for word in preposition.split())
-        return cls(conjugate(cell.rstrip("+")), cell.endswith("+"), before)
+        forms = conjugate(cell.rstrip("+"))
+        return cls(forms, cell.endswith("+"), tuple(preposition.split()))
 
 
 class Agreement(NamedTuple):
@@ -183,8 +201,6 @@ class Agreement(NamedTuple):
     gender: str
     plural: bool
 
-
-Clitic = tuple[str, int]  # an object pronoun and its role
 
 _BE, _HAVE = FrenchVerb.of("être"), FrenchVerb.of("avoir")
 _MODALS = {"can": FrenchVerb.of("pouvoir"), "must": FrenchVerb.of("devoir")}
@@ -197,54 +213,56 @@ class VerbGroup(NamedTuple):
     state: bool
     mode: Mode
     subject: Agreement
-    clitics: tuple[Clitic, ...] = ()
+    clitics: tuple[Word, ...] = ()
     agreed: Agreement | None = None  # object before the verb: the participle agrees
 
 
 def verb_group(group: VerbGroup, modal: FrenchVerb | None) -> Piece:
     """Write a verb group; ``modal`` holds the forms of a verb with an infinitive."""
-    mode = group.mode
-    clitics = _sorted(group.clitics)
+    verb, state, mode, subject, clitics, agreed = group
+    clitics = tuple(sorted(clitics, key=lambda clitic: _CLITIC_ORDER.index(clitic[0])))
+    head, role, tail = verb, VERB, list[Word]()
+    if mode.passive:
+        participle = agree(verb.conjugation.participle, subject.gender, subject.plural)
+        head, role, tail = _BE, PASSIVE, [(participle, (VERB,))]
     if mode.modal is None:
-        words = _finite(group.verb, group.state, mode, group.subject, VERB, clitics, group.agreed)
-        return piece(words)
-    simple = mode.modal.name in _MODALS
-    head = _MODALS[mode.modal.name] if simple else modal
-    assert head is not None
-    state = simple or mode.modal.state
-    words = _finite(head, state, mode, group.subject, MODAL, [], None)
-    words += [(word, (TO,)) for word in head.preposition.texts]
-    return piece([*words, *clitics, (group.verb.conjugation.infinitive, (VERB,))])
+        return piece(
+            [*_finite(VerbGroup(head, state, mode, subject, clitics, agreed), role), *tail]
+        )
+    forms = modal or _MODALS[mode.modal.name]
+    finite = _finite(VerbGroup(forms, mode.modal.state, mode, subject), MODAL)
+    to = [(word, (TO,)) for word in forms.preposition]
+    infinitive = (head.conjugation.infinitive, (role,))
+    return piece([*finite, *to, *_written(clitics, subject), infinitive, *tail])
 
 
-def _finite(
-    verb: FrenchVerb,
-    state: bool,
-    mode: Mode,
-    subject: Agreement,
-    role: int,
-    clitics: list[Word],
-    agreed: Agreement | None,
-) -> list[Word]:
+def _finite(group: VerbGroup, role: int) -> list[Word]:
+    """Write a finite verb with clitics, negation and adverb of frequency."""
+    verb, state, mode, subject, clitics, agreed = group
     before: list[Word] = [("ne", (NOT,))] if mode.negation else []
+    before += _written(clitics, subject)
     after: list[Word] = []
     if mode.negation:
         after = [(_NEGATIONS[mode.negation], (NOT,))]
     elif mode.adverb is not None:
         after = [(mode.adverb.name, (OFTEN,))]
-    if mode.tense != "past" or state or mode.habit:
-        tenses = {"present": "present", "past": "imperfect", "future": "future"}
-        forms = getattr(verb.conjugation, tenses[mode.tense])
-        finite = forms[_FORMS[subject.person]]
-        return [*before, *clitics, (finite, (role, TENSE + POSSIBLE)), *after]
-    auxiliary = (_BE if verb.takes_be else _HAVE).conjugation.present[_FORMS[subject.person]]
-    participle = verb.conjugation.participle
-    target = subject if verb.takes_be else agreed
+    person = _FORMS[subject.person]
+    is_single = mode.tense == "past" and not (state or mode.habit)
+    if mode.tense != "perfect" and not is_single:
+        tense = "subjunctive" if mode.subjunctive else _TENSES[mode.tense]
+        finite = getattr(verb.conjugation, tense)[person]
+        return [*before, (finite, (role, TENSE + POSSIBLE)), *after]
+    takes_be = verb.takes_be or any(text == "se" for text, _ in clitics)
+    auxiliary = (_BE if takes_be else _HAVE).conjugation
+    finite = (auxiliary.subjunctive if mode.subjunctive else auxiliary.present)[person]
+    participle, target = verb.conjugation.participle, subject if takes_be else agreed
     if target is not None:
         participle = agree(participle, target.gender, target.plural)
-    return [*before, *clitics, (auxiliary, (TENSE,)), *after, (participle, (role,))]
+    return [*before, (finite, (TENSE,)), *after, (participle, (role,))]
 
 
-def _sorted(clitics: tuple[Clitic, ...]) -> list[Word]:
-    ordered = sorted(clitics, key=lambda clitic: _CLITIC_ORDER.index(clitic[0]))
-    return [(text, (role,)) for text, role in ordered]
+def _written(clitics: tuple[Word, ...], subject: Agreement) -> list[Word]:
+    """Return the clitics, the reflexive one in the person of the subject."""
+    return [
+        (_REFLEXIVES[subject.person] if text == "se" else text, roles) for text, roles in clitics
+    ]
