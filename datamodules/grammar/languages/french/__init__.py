@@ -351,6 +351,8 @@ class French(Language):
         return piece([(form, (OBJECT if role == GOVERN else role,))])
 
     def _agreed_object(self, clause: Clause) -> Agreement | None:
+        if clause.mode.passive:
+            return None
         if clause.gap == "object":
             assert clause.antecedent is not None
             return self._agreement(clause.antecedent)

@@ -27,6 +27,7 @@ _DETERMINERS = {
     "its": "son sa/son ses",
     "their": "leur leur leurs",
     "every": "chaque chaque",
+    "whose": "le la les",
     "several": "- - plusieurs",
     "two": "- - deux",
     "three": "- - trois",
