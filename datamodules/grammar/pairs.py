@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from datamodules.grammar.drawing.draws import Random
-from datamodules.grammar.languages.language import Language, Text
+from datamodules.grammar.languages.language import Cache, Language, Piece, Text
 from datamodules.grammar.meaning.phrases import Joined
 
-_BITS, _ROLE_BITS = 12, 6  # bits of a word's number, and of a role
+_BITS = 12  # bits of a word's number
 _MOST_WORDS = (1 << _BITS) - 1
 
 
@@ -32,13 +32,12 @@ def write_pair(meaning: Sequence[Joined], source: Language, target: Language) ->
     (source_text, source_words), (target_text, target_words) = (
         language.finish(text) for language, text in zip((source, target), texts, strict=True)
     )
-    links = _links(texts, source_words, target_words)
     return SentencePair(
-        punctuated(source_text),
-        punctuated(target_text),
+        punctuated(source_text, meaning),
+        punctuated(target_text, meaning),
         source_words[-1] + 1,
         target_words[-1] + 1,
-        links,
+        _links(texts, source_words, target_words),
         clauses,
         meaning,
     )
@@ -49,17 +48,15 @@ def _links(
 ) -> str:
     """Link words with the same role in the same unit, surely unless either side is unsure."""
     source, target = texts
-    playing: dict[int, list[tuple[int, int]]] = {}
+    units: dict[int, list[tuple[Piece, int]]] = {}
     for piece, unit, first in source.pieces:
-        for number, role, unsure in piece.played:
-            entry = source_words[first + number] << _BITS, unsure
-            playing.setdefault(unit << _ROLE_BITS | role, []).append(entry)
+        units.setdefault(unit, []).append((piece, first))
     found: dict[int, int] = {}
     for piece, unit, first in target.pieces:
-        for number, role, unsure in piece.played:
-            for word, other in playing.get(unit << _ROLE_BITS | role, ()):
-                pair = word | target_words[first + number]
-                found[pair] = found.get(pair, 1) & (other | unsure)
+        for other, start in units.get(unit, ()):
+            for word, number, unsure in _PLAYING[other, piece]:
+                pair = source_words[start + word] << _BITS | target_words[first + number]
+                found[pair] = found.get(pair, 1) & unsure
     return " ".join(
         [
             f"{pair >> _BITS}{'?' if found[pair] else '-'}{pair & _MOST_WORDS}"
@@ -68,9 +65,24 @@ def _links(
     )
 
 
-def punctuated(text: str) -> str:
-    """Return a sentence with a capital letter and a full stop."""
-    return text[0].upper() + text[1:] + "."
+def _playing_alike(key: tuple[Piece, Piece]) -> tuple[tuple[int, int, int], ...]:
+    """Return the words of two pieces that play the same role, and 1 if a link is only possible."""
+    source, target = key
+    return tuple(
+        (word, number, unsure | other_unsure)
+        for word, role, unsure in source.played
+        for number, other_role, other_unsure in target.played
+        if role == other_role
+    )
+
+
+_PLAYING = Cache(_playing_alike)
+
+
+def punctuated(text: str, meaning: Sequence[Joined]) -> str:
+    """Return a sentence with a capital letter, and a full stop or a question mark."""
+    mark = "?" if meaning[0].clause.question else "."
+    return text[0].upper() + text[1:] + mark
 
 
 _LINK = re.compile(r"(\d+)([-?])(\d+)")

@@ -37,7 +37,7 @@ def draw_contrast(
             break
         wanted = DISTANCES if usual else lacking
         right = Right(meaning, source, target, write(meaning, target), lexicon, random)
-        line = punctuated(write(meaning, source).sentence)
+        line = punctuated(write(meaning, source).sentence, meaning)
         for category, site in sites(right):
             distance = _distance(right, site.decides, site.near)
             if distance in wanted and len(cells[distance, category, site.form]) < EACH:
@@ -74,7 +74,8 @@ def _pair(right: Right, source: str, category: str, site: Site) -> ContrastPair 
     if wrong is None:
         return None
     sentence, place = wrong
-    reference, contrastive = punctuated(right.written.sentence), punctuated(sentence)
+    reference = punctuated(right.written.sentence, right.meaning)
+    contrastive = punctuated(sentence, right.meaning)
     equally_long = len(contrastive.split()) == len(reference.split())
     if contrastive == reference or not (equally_long or category in CONTROLLED):
         return None
