@@ -1,118 +1,14 @@
 """The parts of a German clause that has been read to its end, and what comes of them."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from tests.tools.grammar_checker.german.phrases import GermanItems, Item, Reading, Tally
+from tests.tools.grammar_checker.german.items import Item
+from tests.tools.grammar_checker.german.phrases import NAMES, Reading, Tally, noun_of
+from tests.tools.grammar_checker.german.verbs import Group
 from tests.tools.grammar_checker.german.words import WORDS
 from tests.tools.grammar_checker.translation import Mention, Roles
 from tests.tools.grammar_checker.words import senses
-
-HAVE = {"habe": ("1s",), "hat": ("3s",), "haben": ("1p", "3p")}
-BE = {"bin": ("1s",), "ist": ("3s",), "sind": ("1p", "3p")}
-WILL = {"werde": ("1s",), "wird": ("3s",), "werden": ("1p", "3p")}
-ANY = ("1s", "3s", "1p", "3p")
-
-
-class Group(NamedTuple):
-    """The verbs of a clause."""
-
-    verbs: tuple[str, ...]  # the highest verb, and a verb that depends on it
-    tense: str
-    persons: tuple[str, ...]
-    auxiliary: str = ""  # the auxiliary of a participle
-
-    @property
-    def lowest(self) -> str:
-        return self.verbs[-1]
-
-
-def takes(verb: str, clause: str) -> bool:
-    return any(frame.clause == clause for frame in WORDS.frames[verb])
-
-
-class GermanVerbs(GermanItems):
-    def finite_verbs(self, place: int) -> Iterator[tuple[str, str, Group]]:
-        """Yield the readings of a finite verb in the second place.
-
-        Each is what the end of the clause must have (``participle``, ``infinitive`` or nothing),
-        the separable prefix there, and the group, which lacks what is not yet read.
-        """
-        word = self.words[place]
-        for table, auxiliary in ((HAVE, "haben"), (BE, "sein")):
-            if word in table:
-                yield "participle", "", Group((), "past", table[word], auxiliary)
-        if word in WILL:
-            yield "infinitive", "", Group((), "future", WILL[word])
-        for form in WORDS.finite.get(word, ()):
-            group = Group((form.lemma,), form.tense, form.persons)
-            if not takes(form.lemma, "bare") or len(WORDS.frames[form.lemma]) > 1:
-                yield "", form.prefix, group
-            if takes(form.lemma, "bare"):
-                yield "bare", "", group
-
-    def right_half(
-        self, place: int, wanted: str, prefix: str, group: Group
-    ) -> Iterator[tuple[int, Group]]:
-        """Yield the readings of the right half of the bracket, with their ends."""
-        if prefix:
-            if self.words[place] == prefix:
-                yield place + 1, group
-            else:
-                self.reject(place, f"the prefix '{prefix}' is missing")
-        elif not wanted:
-            yield place, group
-        elif wanted == "participle":
-            for verb in WORDS.participles.get(self.words[place], ()):
-                yield place + 1, group._replace(verbs=(verb,))
-        elif wanted == "bare":
-            for verb in WORDS.infinitives.get(self.words[place], ()):
-                yield place + 1, group._replace(verbs=(*group.verbs, verb))
-        else:
-            yield from self._infinitives(place, group)
-
-    def _infinitives(self, place: int, group: Group) -> Iterator[tuple[int, Group]]:
-        """Yield infinitives after *werden*: one, or one with a modal verb."""
-        for verb in WORDS.infinitives.get(self.words[place], ()):
-            yield place + 1, group._replace(verbs=(verb,))
-            for modal in WORDS.infinitives.get(self.words[place + 1], ()):
-                if takes(modal, "bare"):
-                    yield place + 2, group._replace(verbs=(modal, verb))
-
-    def last_verbs(self, place: int) -> Iterator[tuple[int, Group]]:
-        for after, inner in self.infinitives_with_zu(place):
-            for end, group in self._ending(after):
-                if takes(group.verbs[0], "zu") and len(group.verbs) == 1:
-                    yield end, group._replace(verbs=(*group.verbs, inner))
-        yield from self._ending(place)
-
-    def _ending(self, place: int) -> Iterator[tuple[int, Group]]:
-        word, after = self.words[place], self.words[place + 1]
-        for form in WORDS.joined.get(word, ()):
-            yield place + 1, Group((form.lemma,), form.tense, form.persons)
-        for verb in WORDS.participles.get(word, ()):
-            for table, auxiliary in ((HAVE, "haben"), (BE, "sein")):
-                if after in table:
-                    yield place + 2, Group((verb,), "past", table[after], auxiliary)
-        for verb in WORDS.infinitives.get(word, ()):
-            for form in WORDS.joined.get(after, ()):
-                if takes(form.lemma, "bare"):
-                    yield place + 2, Group((form.lemma, verb), form.tense, form.persons)
-            if after in WILL:
-                yield place + 2, Group((verb,), "future", WILL[after])
-            if self.words[place + 2] in WILL:
-                persons = WILL[self.words[place + 2]]
-                for modal in WORDS.infinitives.get(after, ()):
-                    if takes(modal, "bare"):
-                        yield place + 3, Group((modal, verb), "future", persons)
-
-    def infinitives_with_zu(self, place: int) -> Iterator[tuple[int, str]]:
-        for verb in WORDS.with_zu.get(self.words[place], ()):
-            yield place + 1, verb
-        if self.words[place] == "zu":
-            for verb in WORDS.infinitives.get(self.words[place + 1], ()):
-                if "|" not in verb:
-                    yield place + 2, verb
 
 
 class Parts(NamedTuple):
@@ -120,22 +16,36 @@ class Parts(NamedTuple):
 
     items: tuple[Item, ...]
     group: Group
-    gap: Item | None = None  # the relative pronoun
-    controlled: bool = False  # whether the clause is an infinitive, without a subject
+    gap: Item | None = None  # the relative pronoun, or the word that asks
+    subject: Reading | None = None
+    """The subject, if it is not written: of an infinitive, and behind *und* and *aber*."""
     front: int = 0  # number of items before the finite verb of a main clause
+    is_main: bool = False
     infinitive: "Result | None" = None
     that: "Result | None" = None
+
+    @property
+    def owned(self) -> bool:
+        """Whether the clause begins with what the antecedent owns (*dessen Hund*)."""
+        return self.gap is not None and self.gap.kind == "owner"
+
+    @property
+    def governed(self) -> bool:
+        """Whether a preposition stands before the relative pronoun."""
+        return self.gap is not None and bool(self.gap.preposition)
 
 
 class Result(NamedTuple):
     """A clause in which all is right."""
 
     gender: str  # what the antecedent must be; empty for other clauses
-    persons: tuple[str, ...]  # what the subject of an infinitive may be
+    person: str  # of the subject
     tally: Tally
     roles: Roles
     verb: str  # the verb that has the objects
-    use: str  # what the antecedent is in the clause: ``subject`` or ``object``
+    use: str
+    """What the antecedent is in the clause: ``subject``, ``object``, ``owner`` or ``place``."""
+    tense: str
 
 
 def main_verb(parts: Parts) -> str:
@@ -160,31 +70,52 @@ def roles_of(
     """
     by_case = {reading.case: [reading] for reading in objects}
     dative = _mention(by_case.get("d", ()))
+    first = _with_possessive(_mention([subject]), [*objects, *governed])
     if parts.infinitive is not None:
-        return Roles(_mention([subject]), parts.infinitive.roles.object)
+        return Roles(first, parts.infinitive.roles.object)
     if parts.group.lowest in INVERSE:
-        return Roles(dative, _mention([subject]))
-    return Roles(
-        _mention([subject]), _mention(by_case.get("a", ())) or dative or _mention(governed)
-    )
+        return Roles(dative, first)
+    return Roles(first, _mention(by_case.get("a", ())) or dative or _mention(governed))
 
 
-def governed_nouns(parts: Parts, roles: Roles) -> Tally:
-    """Return the nouns that are subject and object, with their verb."""
+def _with_possessive(subject: Mention | None, objects: Iterable[Reading]) -> Mention | None:
+    """Return the subject; for *Mädchen*, a possessive settles whether *sie* or *es* may follow."""
+    if subject is None or subject.noun != "Mädchen" or "p" in subject.genders:
+        return subject
+    owners = {word for each in objects for kind, word, *_ in each.tally if kind == "determiner"}
+    genders = "f" if "ihr" in owners else "nx" if "his" in owners else "nfx"
+    return subject._replace(genders=frozenset(genders))
+
+
+def governed_nouns(parts: Parts, readings: Iterable[Reading]) -> Tally:
+    """Return the nouns that are subject, object or agent, with their verb."""
     verb = main_verb(parts)
-    # The infinitive has the object among its own nouns.
-    nouns = roles if parts.infinitive is None else roles[:1]
-    return tuple(("governed", verb, each.noun) for each in nouns if each is not None and each.noun)
+    nouns = (noun for each in readings for noun in (noun_of(each), each.beside))
+    return tuple(("governed", verb, noun) for noun in nouns if noun)
 
 
 def _mention(readings: Iterable[Reading]) -> Mention | None:
     third = [reading for reading in readings if reading.person in ("3s", "3p")]
     if not third:
         return None
-    genders = frozenset(gender for reading in third for gender in reading.gender)
     pronoun = third[0].tally[:1] == (("person", "3"),)
-    noun = next((word for kind, word, *_ in third[0].tally if kind == "noun"), "")
-    return Mention(noun or "the pronoun", genders, pronoun, noun)
+    genders = {gender for reading in third for gender in reading.gender}
+    noun = noun_of(third[0])
+    if not pronoun:
+        genders |= _by_class(third[0], genders)
+    return Mention(noun or "the pronoun", frozenset(genders), pronoun, noun)
+
+
+def _by_class(reading: Reading, genders: set[str]) -> set[str]:
+    """Return the marks of pronouns that fit a noun of its class.
+
+    Capitals stand for *darauf*, which fits no person; ``x`` for *es* after a preposition, which
+    fits nothing else.
+    """
+    name = next((word for kind, word, *_ in reading.tally if kind == "name"), "")
+    if noun_of(reading) in WORDS.persons or name in NAMES:
+        return {"x"} if "n" in genders else set()
+    return {gender.upper() for gender in genders}
 
 
 SENSES = senses("german/senses.txt")
@@ -203,9 +134,10 @@ FOR_THINGS = frozenset(
 
 
 def fits_sense(verb: str, reading: Reading) -> bool:
-    noun = next((word for kind, word, *_ in reading.tally if kind == "noun"), "")
+    return all(_fits(verb, noun) for noun in (noun_of(reading), reading.beside))
+
+
+def _fits(verb: str, noun: str) -> bool:
     kind = SENSES.get(noun, "")
-    if reading.case != "a" or not kind:
-        return True
     unfit = kind == "event" and verb in FOR_THINGS
-    return not unfit and kind in FITTING.get(verb, (kind,))
+    return not kind or (not unfit and kind in FITTING.get(verb, (kind,)))

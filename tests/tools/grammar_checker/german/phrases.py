@@ -1,7 +1,7 @@
 """German noun phrases: determiner, adjectives and noun in gender, number and case."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -50,6 +50,7 @@ class Reading(NamedTuple):
     gender: str
     person: str
     tally: Tally
+    beside: str = ""  # the second of two nouns (*der Mann und die Frau*)
 
 
 class Phrase(NamedTuple):
@@ -119,7 +120,7 @@ class GermanPhrases:
         self.reasons: list[str] = []  # why readings that reached the last place were rejected
 
     def noun_phrases(self, place: int, article: str = "") -> Iterator[Phrase]:
-        """Yield the noun phrases at a place: without an owner behind them, and with one.
+        """Yield the noun phrases at a place: alone, with an owner, and with a second noun.
 
         Args:
             place: of the first word.
@@ -127,6 +128,8 @@ class GermanPhrases:
         """
         for phrase in self._without_owner(place, article):
             yield phrase
+            if self.words[phrase.end] == "und" and not article:
+                yield from self._two(phrase)
             for owner in self._without_owner(phrase.end):
                 genitives = [reading for reading in owner.readings if reading.case == "g"]
                 if genitives and owner.determiner not in ("", "number", "none"):
@@ -137,6 +140,22 @@ class GermanPhrases:
                     )
                     text = f"{phrase.text} {owner.text}"
                     yield phrase._replace(end=owner.end, text=text, readings=readings)
+
+    def _two(self, phrase: Phrase) -> Iterator[Phrase]:
+        """Yield two noun phrases of one case."""
+        for other in self._without_owner(phrase.end + 1):
+            readings = both(phrase.readings, other.readings)
+            if readings:
+                definite = phrase if other.determiner in INDEFINITE else other
+                text = f"{phrase.text} und {other.text}"
+                yield Phrase(other.end, text, readings, definite.determiner)
+            else:
+                self.reject(other.end, f"'{phrase.text}' and '{other.text}' in two cases")
+
+    def owned(self, place: int) -> Iterator[Phrase]:
+        """Yield the noun phrases after *dessen* and *deren*."""
+        plain = [Determiner("", case, gender, False) for case in CASES for gender in GENDERS]
+        yield from self._group(place, plain, (), place)
 
     def _without_owner(self, place: int, article: str = "") -> Iterator[Phrase]:
         word = article or self.words[place]
@@ -247,183 +266,30 @@ class GermanPhrases:
             self.reasons.append(reason)
 
 
+def both(first: Sequence[Reading], second: Sequence[Reading]) -> tuple[Reading, ...]:
+    """Return the readings of two coordinated phrases: in one case, and plural."""
+    return tuple(
+        Reading(one.case, "p", "3p", (*one.tally, *_once_denied(one, other)), noun_of(other))
+        for one in first
+        for other in second
+        if one.case == other.case
+    )
+
+
+def _once_denied(one: Reading, other: Reading) -> Tally:
+    """Return what the second phrase tells: *kein ... und kein ...* is one negation."""
+    denied = ("negation", "pas")
+    if denied not in one.tally:
+        return other.tally
+    return tuple(each for each in other.tally if each != denied)
+
+
+def noun_of(reading: Reading) -> str:
+    return next((word for kind, word, *_ in reading.tally if kind == "noun"), "")
+
+
 def without_genitive(name: str) -> str:
     """Return the name whose genitive this is (*Annas*, *Lucas'*); nothing if it is none."""
     if name.endswith("'"):
         return name[:-1] if name[-2] in "sxz" else ""
     return name[:-1] if name.endswith("s") and name[-2] not in "sxz" else ""
-
-
-MONTHS = frozenset(
-    ("Januar", "Februar", "März", "April", "Mai", "Juni", "Juli", "August", "September",
-     "Oktober", "November", "Dezember")
-)  # fmt: skip
-PRONOUNS: dict[str, tuple[tuple[str, str, str], ...]] = {
-    "ich": (("n", "1s", ""),), "mich": (("a", "1s", ""),), "mir": (("d", "1s", ""),),
-    "wir": (("n", "1p", ""),), "uns": (("a", "1p", ""), ("d", "1p", "")),
-    "er": (("n", "3s", "m"),), "ihn": (("a", "3s", "m"),), "ihm": (("d", "3s", "mn"),),
-    "sie": (("n", "3s", "f"), ("n", "3p", "p"), ("a", "3s", "fp")), "ihr": (("d", "3s", "f"),),
-    "es": (("n", "3s", "n"), ("a", "3s", "n")), "ihnen": (("d", "3p", "p"),),
-}  # fmt: skip
-"""Cases, persons and genders of the personal pronouns, ``p`` for plurals."""
-CONTRACTED = {
-    "im": ("in", "dem"), "ins": ("in", "das"), "am": ("an", "dem"), "ans": ("an", "das"),
-    "vom": ("von", "dem"), "beim": ("bei", "dem"), "zum": ("zu", "dem"), "zur": ("zu", "der"),
-}  # fmt: skip
-SPLIT = frozenset(CONTRACTED.values())
-TWO_WAY = frozenset(("in", "an", "auf", "vor", "hinter", "neben", "unter", "über"))
-PLACES = {"dat": "d", "acc": "a", "gen": "g"}
-
-
-def _prepositions() -> dict[str, list[tuple[tuple[str, ...], str]]]:
-    """Return the prepositions by their first words, with the cases that they may govern."""
-    cases: dict[tuple[str, ...], str] = {}
-    for entries in EXPRESSIONS.values():
-        for words, use in entries:
-            name = use.removeprefix("place ")
-            if name in ("acc", "dat", "gen", "both"):
-                cases[words] = "ad" if words[0] in TWO_WAY else name[0]
-    found: dict[str, list[tuple[tuple[str, ...], str]]] = {}
-    for words in sorted(cases, key=len, reverse=True):
-        found.setdefault(words[0], []).append((words, cases[words]))
-    return found
-
-
-PREPOSITIONS = _prepositions()
-RESTING = {
-    " ".join(words): use.removeprefix("place ")[0]
-    for entries in EXPRESSIONS.values()
-    for words, use in entries
-    if use.startswith("place ")
-}
-"""Prepositions of places, with the case that they govern at rest."""
-
-
-def _with_da() -> dict[str, tuple[str, str]]:
-    """Return *darauf*, *damit* and the like, with their prepositions."""
-    found = {}
-    for words in PREPOSITIONS:
-        found["da" + "r" * (words[0] in "aeiouü") + words] = words, "ad"
-    return found
-
-
-WITH_DA = _with_da()
-
-
-class Item(NamedTuple):
-    """A part of a clause."""
-
-    kind: str
-    """``noun``, ``pronoun``, ``self``, ``with``, ``time``, ``place``, ``manner``, ``frequency``,
-    ``negation`` or ``quality``."""
-    text: str
-    readings: tuple[Reading, ...] = ()
-    preposition: str = ""
-    determiner: str = ""
-    tally: Tally = ()
-
-    @property
-    def nominal(self) -> bool:
-        return self.kind == "noun" or (self.kind == "with" and bool(self.determiner))
-
-
-class GermanItems(GermanPhrases):
-    def __init__(self, words: list[str]) -> None:
-        super().__init__(words)
-        self._items: dict[int, list[tuple[int, Item]]] = {}
-
-    def items(self, place: int) -> list[tuple[int, Item]]:
-        """Return the parts of a clause that may stand at a place, with their ends."""
-        found = self._items.get(place)
-        if found is None:
-            found = self._items[place] = list(self._read_items(place))
-        return found
-
-    def _read_items(self, place: int) -> Iterator[tuple[int, Item]]:
-        word = self.words[place]
-        if word in PRONOUNS:
-            yield place + 1, Item("pronoun", word, pronoun_readings(word))
-        elif word == "sich":
-            yield place + 1, Item("self", word)
-        elif word in ("nicht", "nie"):
-            name = "pas" if word == "nicht" else "jamais"
-            yield place + 1, Item("negation", word, tally=(("negation", name),))
-        elif word in WITH_DA:
-            preposition, cases = WITH_DA[word]
-            readings = tuple(Reading(case, "mfnp", "3s", (("person", "3"),)) for case in cases)
-            yield place + 1, Item("with", word, readings, preposition)
-        for phrase in self.noun_phrases(place):
-            yield phrase.end, _noun(phrase)
-        yield from self._prepositional(place)
-        yield from self._expressions(place)
-        yield from self._quality(place)
-
-    def _expressions(self, place: int) -> Iterator[tuple[int, Item]]:
-        day, month, year = self.words[place + 1 : place + 4] + [""] * (place + 4 > len(self.words))
-        if self.words[place] == "am" and month in MONTHS and day[:-1].isdigit() and year.isdigit():
-            tally = ("name", day.removesuffix(".")), ("name", year), ("adverb", "time")
-            yield place + 4, Item("time", f"am {day} {month} {year}", tally=tally)
-        for words, use in EXPRESSIONS.get(self.words[place], ()):
-            known = use in ("time", "place", "manner", "frequency")
-            if known and tuple(self.words[place : place + len(words)]) == words:
-                yield place + len(words), Item(use, " ".join(words), tally=(("adverb", use),))
-
-    def _quality(self, place: int) -> Iterator[tuple[int, Item]]:
-        uses = [use for words, use in EXPRESSIONS.get(self.words[place], ()) if len(words) == 1]
-        for length in (0, 1) if "degree" in uses else (0,):
-            word = self.words[place + length]
-            if word in WORDS.qualities:
-                degree = (("adverb", "degree"),) * length
-                tally = (*degree, ("adjective", word))
-                yield place + length + 1, Item("quality", word, tally=tally)
-
-    def _prepositional(self, place: int) -> Iterator[tuple[int, Item]]:
-        """Yield prepositions with what they govern."""
-        for end, words, cases in self.prepositions(place):
-            preposition, last, word = " ".join(words), self.words[end - 1], self.words[end]
-            if last in CONTRACTED and last not in words:
-                for phrase in self.noun_phrases(end - 1, CONTRACTED[last][1]):
-                    yield from self._governed(preposition, cases, phrase)
-            elif (last, word) in SPLIT:
-                self.reject(end, f"'{last} {word}' must contract")
-            else:
-                phrases = list(self.noun_phrases(end))
-                if word in PRONOUNS:
-                    phrases.append(Phrase(end + 1, word, pronoun_readings(word)))
-                for phrase in phrases:
-                    yield from self._governed(preposition, cases, phrase)
-
-    def prepositions(self, place: int) -> Iterator[tuple[int, tuple[str, ...], str]]:
-        """Yield the prepositions at a place: their ends, words, and cases that they may govern."""
-        first, _ = CONTRACTED.get(self.words[place], (self.words[place], ""))
-        for words, cases in PREPOSITIONS.get(first, ()):
-            end = place + len(words)
-            *before, last = self.words[place:end]
-            merged, _ = CONTRACTED.get(last, (last, ""))
-            if (*before, merged) == words:
-                yield end, words, cases
-
-    def _governed(self, preposition: str, cases: str, phrase: Phrase) -> Iterator[tuple[int, Item]]:
-        """Yield a noun phrase or pronoun after a preposition, in a case that it governs."""
-        if cases == "g" and phrase.bare:
-            cases = "d"
-        readings = tuple(reading for reading in phrase.readings if reading.case in cases)
-        if cases == "d" and preposition in RESTING and RESTING[preposition] == "g":
-            readings = tuple(reading._replace(case="g") for reading in readings)
-        text = f"{preposition} {phrase.text}"
-        if readings:
-            determiner = phrase.determiner or "name" * (phrase.text not in PRONOUNS)
-            yield phrase.end, Item("with", text, readings, preposition, determiner)
-        else:
-            self.reject(phrase.end, f"'{text}' has a wrong case")
-
-
-def pronoun_readings(word: str) -> tuple[Reading, ...]:
-    return tuple(
-        Reading(case, genders, person, (("person", "2" if person == "1p" else person[0]),))
-        for case, person, genders in PRONOUNS[word]
-    )
-
-
-def _noun(phrase: Phrase) -> Item:
-    return Item("noun", phrase.text, phrase.readings, determiner=phrase.determiner)

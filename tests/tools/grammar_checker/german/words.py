@@ -9,6 +9,20 @@ from tests.tools.grammar_checker.words import expressions, read_lines
 FIXED = "german/fixed.txt"
 PRESENT, PAST = (("1s",), ("3s",), ("1p", "3p")), (("1s", "3s"), ("1p", "3p"))
 """Persons of the forms of present and past, as the list gives them."""
+UNREAL = {
+    "sein": "wäre", "haben": "hätte", "können": "könnte", "müssen": "müsste", "dürfen": "dürfte",
+    "wollen": "wollte",
+}  # fmt: skip
+"""Verbs that have a subjunctive (Konjunktiv II) of one word; the others take *würde*."""
+COMPARATIVES = {
+    "gut": "besser", "hoch": "höher", "alt": "älter", "dumm": "dümmer", "groß": "größer",
+    "hart": "härter", "jung": "jünger", "kalt": "kälter", "klug": "klüger", "krank": "kränker",
+    "kurz": "kürzer", "lang": "länger", "scharf": "schärfer", "schwach": "schwächer",
+    "schwarz": "schwärzer", "stark": "stärker", "warm": "wärmer", "arm": "ärmer", "nah": "näher",
+    "grob": "gröber", "rot": "röter, roter", "nass": "nasser, nässer", "glatt": "glatter, glätter",
+    "schmal": "schmaler, schmäler", "gesund": "gesünder, gesunder", "teuer": "teurer",
+}  # fmt: skip
+"""Comparatives with another vowel or stem; the others add *-er*."""
 
 
 class NounForm(NamedTuple):
@@ -44,6 +58,8 @@ class German(NamedTuple):
     adjectives: dict[str, list[tuple[str, str]]]  # adjectives with their endings
     ranks: dict[str, int]  # adjectives with the places of their classes, which are those of English
     qualities: frozenset[str]  # adjectives without an ending
+    comparatives: dict[str, str]  # forms such as *größer*, with the adjectives
+    persons: frozenset[str]  # nouns that can only be persons
     finite: dict[str, list[FiniteForm]]  # forms without their separable prefixes
     joined: dict[str, list[FiniteForm]]  # forms with their separable prefixes
     infinitives: dict[str, list[str]]
@@ -91,6 +107,15 @@ def _nouns() -> dict[str, list[NounForm]]:
     return dict(forms)
 
 
+def _persons() -> frozenset[str]:
+    human = {cells[0] for cells in read_lines("english/nouns.txt") if cells[2] == "h"}
+    return frozenset(
+        cells[0]
+        for cells in read_lines("german/nouns.txt")
+        if human.issuperset(cells[-1].split(", "))
+    )
+
+
 def _adjectives() -> dict[str, list[tuple[str, str]]]:
     forms: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for lemma, stem, _ in read_lines("german/adjectives.txt"):
@@ -106,6 +131,15 @@ def _ranks() -> dict[str, int]:
         lemma: places[words.split(", ")[0]]
         for lemma, _, words in read_lines("german/adjectives.txt")
     }
+
+
+def _comparatives(qualities: frozenset[str]) -> dict[str, str]:
+    found = {}
+    for lemma in qualities:
+        stem = lemma[:-2] + "l" if lemma.endswith("el") else lemma.removesuffix("e")
+        for form in COMPARATIVES.get(lemma, stem + "er").split(", "):
+            found[form] = lemma
+    return found
 
 
 def _frame(text: str, auxiliary: str) -> Frame:
@@ -144,6 +178,11 @@ def _add_verb(verbs: _Verbs, cells: list[str]) -> None:
             reading = FiniteForm(name, prefix, tense, which)
             verbs.finite.setdefault(form, []).append(reading)
             verbs.joined.setdefault(prefix + form, []).append(reading)
+    for persons, ending in zip(PAST, ("", "n"), strict=True):
+        if name in UNREAL:
+            reading = FiniteForm(name, "", "unreal", persons)
+            verbs.finite.setdefault(UNREAL[name] + ending, []).append(reading)
+            verbs.joined.setdefault(UNREAL[name] + ending, []).append(reading)
     verbs.infinitives.setdefault(prefix + base, []).append(name)
     if prefix:
         verbs.with_zu.setdefault(f"{prefix}zu{base}", []).append(name)
@@ -161,7 +200,10 @@ def german() -> German:
     qualities = frozenset(cells[0] for cells in read_lines("german/adjectives.txt"))
     lists = ("nouns", "verbs", "adjectives")
     translations = [_translations(f"german/{name}.txt") for name in lists]
-    return German(_nouns(), masses, _adjectives(), _ranks(), qualities, *verbs, *translations)
+    return German(
+        _nouns(), masses, _adjectives(), _ranks(), qualities, _comparatives(qualities), _persons(),
+        *verbs, *translations,
+    )  # fmt: skip
 
 
 WORDS = german()

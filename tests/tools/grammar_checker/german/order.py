@@ -1,0 +1,126 @@
+"""The order of the parts of a German clause."""
+
+from collections.abc import Sequence
+
+from tests.tools.grammar_checker.german.items import Item
+from tests.tools.grammar_checker.german.parts import Parts
+from tests.tools.grammar_checker.german.phrases import INDEFINITE
+
+COUNTS = ("mehrer", "number", "numeral")  # determiners of noun phrases that stand before *nicht*
+SHORT_PRONOUNS = ("pronoun", "self")
+
+
+def wrong_order(parts: Parts) -> str:
+    items = parts.items
+    kinds = [item.kind for item in items]
+    if kinds.count("negation") + sum(item.determiner == "kein" for item in items) > 1:
+        return "two negations"
+    if kinds.count("quality") > 1 or ("quality" in kinds and parts.group.lowest != "sein"):
+        return "an adjective without sein"
+    for item in items:
+        if item.compares:
+            return f"'{item.compares}' is missing after '{item.text}'"
+    twice = [kind for kind in ("time", "manner", "frequency") if kinds.count(kind) > 1]
+    if twice:
+        return f"two adverbs of {twice[0]}"
+    return (
+        _order_of_adverbs(items)
+        or _order_of_negation(items)
+        or _order_of_qualities(items)
+        or _duty("negation" in kinds or any(item.determiner == "kein" for item in items), parts)
+    )
+
+
+def _duty(negated: bool, parts: Parts) -> str:
+    """Return what is wrong with a modal verb of duty: *must not* is *darf nicht*."""
+    if parts.group.tense == "unreal":
+        return ""
+    if negated and "müssen" in parts.group.verbs:
+        return "'müssen' with a negation must be dürfen"
+    if not negated and "dürfen" in parts.group.verbs:
+        return "'dürfen' without a negation must be müssen"
+    return ""
+
+
+def _order_of_adverbs(items: Sequence[Item]) -> str:
+    kinds = [item.kind for item in items]
+    if "manner" in kinds:
+        after = items[kinds.index("manner") + 1 :]
+        if any(item.kind == "noun" and item.determiner not in INDEFINITE for item in after):
+            return "an adverb before a definite noun phrase"
+    if "negation" in kinds and "time" in kinds[kinds.index("negation") :]:
+        return "a time after the negation"
+    return ""
+
+
+def _order_of_negation(items: Sequence[Item]) -> str:
+    for place, item in enumerate(items):
+        after = items[place + 1 :]
+        if item.kind != "negation":
+            continue
+        if item.text == "nicht":
+            late = [each for each in after if each.kind == "noun"]
+            if any(each.determiner not in INDEFINITE for each in late):
+                return "'nicht' before a definite object"
+            if any(each.determiner == "ein" for each in late):
+                return "'nicht ein' must be kein"
+            if any(each.determiner in COUNTS for each in late):
+                return "'nicht' before a number"
+        if any(each.kind == "manner" for each in items[:place]):
+            return f"'{item.text}' after an adverb"
+    return ""
+
+
+def _order_of_qualities(items: Sequence[Item]) -> str:
+    """Return what is wrong with an adjective that is not the last part of its clause.
+
+    Only an attribute of what it is compared with may follow.
+    """
+    for place, item in enumerate(items):
+        compared = item.tally[:1] and item.tally[0][0] == "comparison"
+        followers = [each for each in items[place + 1 :] if each.kind != "with" or not compared]
+        if item.kind == "quality" and followers:
+            return f"'{item.text}' does not stand at the end"
+    return ""
+
+
+def late_pronoun(parts: Parts, objects: Sequence[Item]) -> bool:
+    """Return whether a pronoun stands behind an adverb, or behind what is too heavy."""
+    items = parts.items[parts.front :]
+    in_field = [item for item in objects if any(item is each for each in items)]
+    pronouns = [item for item in in_field if item.kind in SHORT_PRONOUNS]
+    if in_field[: len(pronouns)] != pronouns:
+        return True
+    for pronoun in pronouns:
+        place = next(place for place, item in enumerate(items) if item is pronoun)
+        before = items[:place]
+        if any(item.kind not in (*SHORT_PRONOUNS, "noun", "with") for item in before):
+            return True
+        # Before the last verb, *die Frau, die ..., sie sieht* tells who sees whom.
+        may_be_subject = pronoun.text in ("sie", "es") and not parts.is_main
+        if any(item.related for item in before) and not may_be_subject:
+            return True
+    return False
+
+
+def late_frequency(parts: Parts, objects: Sequence[Item]) -> bool:
+    """Return whether *immer* or *nie* stands behind two definite objects."""
+    definite = [
+        item for item in objects if item.kind == "noun" and item.determiner not in INDEFINITE
+    ]
+    return len(definite) > 1 and any(
+        item.kind == "frequency" or item.text == "nie"
+        for item in parts.items[parts.items.index(definite[1]) :]
+    )
+
+
+def is_early(parts: Parts, subject: Item) -> bool:
+    """Return whether only a time before the finite verb, and pronouns, precede the subject."""
+    before = parts.items[: parts.items.index(subject)]
+    if parts.front and before:
+        if before[0].kind != "time" and not parts.owned:
+            return False
+        before = before[1:]
+    return all(item.kind in SHORT_PRONOUNS for item in before) and (
+        not before or subject.kind == "noun"
+    )
