@@ -71,7 +71,10 @@ def mention_of(phrase: Phrase | None) -> Mention | None:
     return Mention(phrase.text, genders, phrase.pronoun)
 
 
-KINDS = ("verb", "tense", "adjective", "name", "person", "determiner", "negation", "adverb")
+KINDS = (
+    "verb", "tense", "adjective", "name", "person", "determiner", "negation", "adverb", "question",
+    "comparison",
+)  # fmt: skip
 """What is counted on both sides of a pair."""
 
 

@@ -54,6 +54,14 @@ class Attached(NamedTuple):
     plural: bool | None  # None if neither noun nor verb tells the number
 
 
+class Placed(NamedTuple):
+    """A time or a place with the verb of the clause in which it is read."""
+
+    kind: str  # ``time`` or ``place``
+    noun: str  # the noun after the preposition of a place; empty for adverbs
+    verb: str
+
+
 def wrong_references(clauses: Sequence[Roles]) -> Iterator[str]:
     """Yield the pronouns that do not agree with the noun in the clause before."""
     for before, after in pairwise(clauses):

@@ -28,11 +28,7 @@ class GermanClauses(GermanVerbs):
         self._clauses: dict[tuple[str, int], Ends] = {}
 
     def main_clauses(
-        self,
-        place: int,
-        inverted: bool,
-        gap: Item | None = None,
-        subject: Reading | None = None,
+        self, place: int, inverted: bool, gap: Item | None = None, subject: Reading | None = None
     ) -> Iterator[tuple[int, Result]]:
         """Yield the main clauses at a place.
 

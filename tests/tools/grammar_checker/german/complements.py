@@ -4,7 +4,12 @@ from collections.abc import Iterable, Iterator
 from itertools import permutations, product
 
 from tests.tools.grammar_checker.german.items import RESTING, Item
-from tests.tools.grammar_checker.german.order import is_early, late_frequency, late_pronoun, wrong_order
+from tests.tools.grammar_checker.german.order import (
+    is_early,
+    late_frequency,
+    late_pronoun,
+    wrong_order,
+)
 from tests.tools.grammar_checker.german.parts import (
     Parts,
     Result,
@@ -44,7 +49,8 @@ def _with_subject(parts: Parts) -> Iterator[Result]:
             if gap.person in parts.group.persons:
                 yield from _with_frame(parts, gap, gap, bare)
         elif parts.subject is not None:
-            yield from _with_frame(parts, gap, parts.subject, bare)
+            if parts.subject.person in parts.group.persons:
+                yield from _with_frame(parts, gap, parts.subject, bare)
         else:
             for subject in _subjects(parts, bare):
                 others = [item for item in bare if item is not subject]

@@ -3,13 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tests.tools.grammar_checker.german.phrases import (
-    GermanPhrases,
-    Phrase,
-    Reading,
-    Tally,
-    both,
-)
+from tests.tools.grammar_checker.german.phrases import GermanPhrases, Phrase, Reading, Tally, both
 from tests.tools.grammar_checker.german.words import EXPRESSIONS, WORDS
 
 MONTHS = frozenset(

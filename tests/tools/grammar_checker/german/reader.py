@@ -104,9 +104,7 @@ class GermanReader(GermanClauses):
                 for facts in self._continued(alike, before):
                     yield facts.with_before(opening)
 
-    def _continued(
-        self, clauses: Iterator[tuple[int, Result]], before: Before
-    ) -> Iterator[Facts]:
+    def _continued(self, clauses: Iterator[tuple[int, Result]], before: Before) -> Iterator[Facts]:
         """Yield main clauses with the rest of the sentence."""
         for end, main in clauses:
             condition = before.condition or ("open" if _is_unreal(main) else "")
@@ -167,10 +165,9 @@ class GermanReader(GermanClauses):
             return
         subject = Reading("n", "", before.person, ())
         for end, result in self.main_clauses(start, inverted=True, subject=subject):
-            if subject.person == result.person:
-                roles = Roles(before.subject, result.roles.object)
-                shared = iter([(end, result._replace(roles=roles))])
-                yield from self._continued(shared, before)
+            roles = Roles(before.subject, result.roles.object)
+            shared = iter([(end, result._replace(roles=roles))])
+            yield from self._continued(shared, before)
 
 
 def _is_unreal(clause: Result) -> bool:
@@ -184,5 +181,5 @@ def split(sentence: str) -> list[str]:
 def _with_small_letter(word: str, asks: bool) -> str:
     """Return the first word with a small letter, unless it has a capital elsewhere too."""
     small = word.lower()
-    is_known = small in PRONOUNS or small in CONTRACTED or small in EXPRESSIONS
+    is_known = any(small in words for words in (PRONOUNS, CONTRACTED, EXPRESSIONS, ASKING))
     return small if asks or is_known or determiners(small) else word

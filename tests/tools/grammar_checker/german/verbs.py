@@ -6,13 +6,14 @@ from typing import NamedTuple
 from tests.tools.grammar_checker.german.items import GermanItems
 from tests.tools.grammar_checker.german.words import WORDS
 
-HAVE = {"habe": ("1s",), "hat": ("3s",), "haben": ("1p", "3p")}
-BE = {"bin": ("1s",), "ist": ("3s",), "sind": ("1p", "3p")}
-WILL = {"werde": ("1s",), "wird": ("3s",), "werden": ("1p", "3p")}
-BECAME = {"wurde": ("1s", "3s"), "wurden": ("1p", "3p")}
-WOULD = {"würde": ("1s", "3s"), "würden": ("1p", "3p")}
+Persons = dict[str, tuple[str, ...]]
+HAVE: Persons = {"habe": ("1s",), "hat": ("3s",), "haben": ("1p", "3p")}
+BE: Persons = {"bin": ("1s",), "ist": ("3s",), "sind": ("1p", "3p")}
+WILL: Persons = {"werde": ("1s",), "wird": ("3s",), "werden": ("1p", "3p")}
+BECAME: Persons = {"wurde": ("1s", "3s"), "wurden": ("1p", "3p")}
+WOULD: Persons = {"würde": ("1s", "3s"), "würden": ("1p", "3p")}
 ANY = ("1s", "3s", "1p", "3p")
-AUXILIARIES = {**HAVE, **BE, **WILL, **BECAME, **WOULD}
+AUXILIARIES = HAVE | BE | WILL | BECAME | WOULD
 BECOME = ((WILL, "present"), (BECAME, "past"), (WOULD, "unreal"))
 """The forms of *werden* in the passive, with their tenses."""
 SHORT = frozenset(("sein", "haben", "können", "müssen", "wollen", "dürfen"))

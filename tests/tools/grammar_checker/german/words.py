@@ -7,7 +7,9 @@ from typing import NamedTuple
 from tests.tools.grammar_checker.words import expressions, read_lines
 
 FIXED = "german/fixed.txt"
-PRESENT, PAST = (("1s",), ("3s",), ("1p", "3p")), (("1s", "3s"), ("1p", "3p"))
+Persons = tuple[tuple[str, ...], ...]
+PRESENT: Persons = ("1s",), ("3s",), ("1p", "3p")
+PAST: Persons = ("1s", "3s"), ("1p", "3p")
 """Persons of the forms of present and past, as the list gives them."""
 UNREAL = {
     "sein": "wäre", "haben": "hätte", "können": "könnte", "müssen": "müsste", "dürfen": "dürfte",
@@ -178,11 +180,11 @@ def _add_verb(verbs: _Verbs, cells: list[str]) -> None:
             reading = FiniteForm(name, prefix, tense, which)
             verbs.finite.setdefault(form, []).append(reading)
             verbs.joined.setdefault(prefix + form, []).append(reading)
-    for persons, ending in zip(PAST, ("", "n"), strict=True):
+    for which, ending in zip(PAST, ("", "n"), strict=True):
         if name in UNREAL:
-            reading = FiniteForm(name, "", "unreal", persons)
-            verbs.finite.setdefault(UNREAL[name] + ending, []).append(reading)
-            verbs.joined.setdefault(UNREAL[name] + ending, []).append(reading)
+            reading = FiniteForm(name, "", "unreal", which)
+            for table in (verbs.finite, verbs.joined):
+                table.setdefault(UNREAL[name] + ending, []).append(reading)
     verbs.infinitives.setdefault(prefix + base, []).append(name)
     if prefix:
         verbs.with_zu.setdefault(f"{prefix}zu{base}", []).append(name)

@@ -1,0 +1,98 @@
+"""The German part of the checker knows right sentences from wrong ones."""
+
+from collections import defaultdict
+
+import pytest
+
+from tests.tools.grammar_checker.german.reader import GermanReader, GermanReading
+from tests.tools.grammar_checker.translation import Mention, Placed, wrong_references
+from tests.tools.grammar_checker.words import FOLDER
+
+FEWEST = 5  # right sentences, and wrong ones, of each construction
+
+
+def sentences() -> dict[str, list[str]]:
+    """Return the sentences of each construction, with ``+`` or ``-`` before them."""
+    found: dict[str, list[str]] = defaultdict(list)
+    construction = ""
+    for line in (FOLDER / "german/sentences.txt").read_text(encoding="utf-8").splitlines()[1:]:
+        if line.startswith("# "):
+            construction = line.removeprefix("# ")
+        else:
+            found[construction].append(line)
+    return found
+
+
+EVERY = sentences()
+
+
+def is_right(sentence: str) -> bool:
+    """Return whether a sentence has a reading in which each pronoun fits a noun before it."""
+    reader = GermanReader(sentence)
+    fitting = [each for each in reader.readings if not list(wrong_references(each.mains))]
+    return not reader.findings and bool(fitting)
+
+
+@pytest.mark.parametrize("mark", ["+", "-"])
+def test_sentences_by_hand(mark: str) -> None:
+    lines = [line for found in EVERY.values() for line in found if line.startswith(mark)]
+    assert [line for line in lines if is_right(line[2:]) != (mark == "+")] == []
+
+
+def test_each_construction_has_right_and_wrong_sentences() -> None:
+    counts = {
+        construction: [sum(line.startswith(mark) for line in found) for mark in "+-"]
+        for construction, found in EVERY.items()
+    }
+    assert {name: count for name, count in counts.items() if min(count) < FEWEST} == {}
+
+
+def only(sentence: str) -> GermanReading:
+    """Return the reading of a sentence that has no other."""
+    (reading,) = GermanReader(sentence).readings
+    return reading
+
+
+def test_times_and_places_belong_to_clauses() -> None:
+    """The bracket of the verbs tells to which clause they belong."""
+    inside = only("Der Mann hat die Bälle, die der Soldat montags nahe einem Haus findet, gekauft.")
+    assert sorted(inside.placed) == [
+        Placed("place", "Haus", "finden"),
+        Placed("time", "", "finden"),
+    ]
+    outside = only("Montags kauft er die Bälle, die ich finde, nahe einem Haus.")
+    assert sorted(outside.placed) == [
+        Placed("place", "Haus", "kaufen"),
+        Placed("time", "", "kaufen"),
+    ]
+
+
+def test_what_is_counted() -> None:
+    seen = only("Wenn der Hund größer wäre als der Baum, würde er sich dort waschen.").seen
+    assert seen["tense"] == {"unreal": 2}
+    assert seen["comparison"] == {"more": 1}
+    assert seen["person"] == {"3": 1, "self": 1}
+    assert seen["adverb"] == {"place": 1}
+    assert only("Wo ist das Haus verkauft worden?").seen["question"] == {"where": 1}
+    passive = only("Das Haus ist von ihm verkauft worden.")
+    assert (passive.seen["verb"], passive.seen["tense"]) == ({"verkaufen": 1}, {"past": 1})
+
+
+def test_a_shared_subject_is_the_subject_of_both_clauses() -> None:
+    reading = only("Der Mann kauft den Hund und wäscht ihn.")
+    assert [roles.subject and roles.subject.noun for roles in reading.mains] == ["Mann", "Mann"]
+
+
+def test_what_the_antecedent_is() -> None:
+    uses = {
+        "Der Mann, dessen Hund schläft, hustet.": "owner",
+        "Der Bus, auf den ich warte, brennt.": "object",
+        "Das Haus, in dem ich schlafe, brennt.": "place",
+        "Das Haus, das verkauft wurde, brennt.": "subject",
+    }
+    assert {each: only(each).attached[0].use for each in uses} == uses
+
+
+def test_two_nouns_are_one_subject() -> None:
+    subject = only("Der Mann und die Frau schlafen.").mains[0].subject
+    assert subject == Mention("Mann", frozenset("p"), noun="Mann")
