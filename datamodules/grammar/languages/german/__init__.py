@@ -3,79 +3,70 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
+from typing import NamedTuple
 
 from typing_extensions import override
 
-from datamodules.grammar.languages.german.nouns import (
-    ACCUSATIVE,
-    CASES,
-    DATIVE,
-    GENITIVE,
-    NOMINATIVE,
-    GermanNouns,
+from datamodules.grammar.languages.german.complements import (
+    BY,
+    Complement,
+    Complements,
+    complements_of,
+    is_extended,
+    is_heavy,
+    is_whose,
+    negated_object,
+    place_of_adverb,
 )
+from datamodules.grammar.languages.german.nouns import ACCUSATIVE, DATIVE, NOMINATIVE
 from datamodules.grammar.languages.german.phrases import (
-    PRONOUNS,
-    RELATIVE,
     Phrases,
-    preposition,
+    governed,
     pronominal_adverb,
     pronoun,
-    reflexive,
     relative,
-    verbal,
+    whose,
 )
 from datamodules.grammar.languages.german.verbs import (
     BARE,
-    Complements,
     GermanVerb,
-    Government,
     VerbPieces,
-    complements_of,
-    follows_adverb,
-    is_heavy,
     meant,
     modal_forms,
-    negated_object,
     verb_group,
 )
 from datamodules.grammar.languages.language import (
     EMPTY,
+    INVERTED,
+    MAIN,
     NOT,
     OBJECT,
     OFTEN,
+    PLACE_GAP,
     POSSIBLE,
-    PREPOSITION,
-    RECIPIENT,
     SUBJECT,
     SUBORDINATE,
     THAT,
     VERB,
     WHO,
     Cache,
-    Language,
     Piece,
     Text,
     graded,
+    is_thing,
     is_topic,
     piece,
     read_sections,
     subject_of,
 )
 from datamodules.grammar.meaning.phrases import (
-    ANIMATE,
-    FIRST_PLURAL,
-    FIRST_SINGULAR,
     THIRD_PLURAL,
+    THIRD_SINGULAR,
     Adverbial,
     Clause,
-    Core,
-    Dated,
-    Noun,
+    Expression,
     NounPhrase,
     Participant,
-    Place,
-    Prepositional,
     Pronoun,
     Time,
     Verb,
@@ -83,18 +74,29 @@ from datamodules.grammar.meaning.phrases import (
 
 _NEGATIONS = {"not": piece([("nicht", (NOT,))]), "never": piece([("nie", (NOT,))])}
 _VERB_OF_CASE = {ACCUSATIVE: "see:transitive", DATIVE: "help"}
+_WHERE = piece([("wo", (PLACE_GAP,))])
+_SOMETHING = Pronoun(THIRD_SINGULAR)
+_LIKE_SUBJECTS = ("f", "n", THIRD_PLURAL)  # *sie* and *es* may be nominatives
 _THAT = piece([("dass", (THAT,))])
+
+
+class Parts(NamedTuple):
+    """What a clause is made of in German."""
+
+    subject: Participant  # what the finite verb agrees with
+    role: int  # what a pronoun plays as the subject
+    verb: GermanVerb
+    group: VerbPieces
+    complements: Complements
+    negated: Participant | None  # the object whose *kein* negates the clause
+    apart: bool  # whether the infinitive is in a clause of its own (*versucht, ihn zu sehen*)
 
 
 class German(Phrases):
     """German: the finite verb second, or last in subordinate clauses; other verbs at the end."""
 
     code = "de"
-    orders = (
-        ("particle", "front", "finite", "middle_after_front", "right", "after"),
-        ("finite", "subject", "middle", "right", "after"),
-        ("introduction", "middle", "last", "after"),
-    )
+    orders = ()
 
     def __init__(self) -> None:
         sections = read_sections(__package__)
@@ -105,12 +107,14 @@ class German(Phrases):
             for name in sections["expressions"]
         }
         self._verbs = {name: GermanVerb.of(*cells) for name, cells in sections["verbs"].items()}
-        self._groups: Cache[tuple[Verb, str, str | None, int], VerbPieces] = Cache(self._group)
+        self._groups: Cache[tuple[Verb, str, str | None, int, bool], VerbPieces] = Cache(
+            self._group
+        )
 
     @override
     def conjunction(self, conjunction: Adverbial, clause: Clause, text: Text) -> None:
         name, mode = conjunction.expression.name, clause.mode
-        if "subordinating" in conjunction.expression.kinds:
+        if name == "but" or "subordinating" in conjunction.expression.kinds:
             text.comma()
         if name == "when" and mode.tense == "past" and not mode.habit:
             name = "when:once"
@@ -133,66 +137,149 @@ class German(Phrases):
         other = DATIVE if forms.government.case == ACCUSATIVE else ACCUSATIVE
         return replace(verb, name=_VERB_OF_CASE[other])
 
-    # Parts of a clause.
+    @override
+    def clause(self, clause: Clause, text: Text, order: int) -> None:
+        begin = len(text.texts)
+        parts = self._parts(clause)
+        group = parts.group
+        first: Participant | Time | None
+        if order == SUBORDINATE:
+            first = self._introduction(clause, parts, text)
+        else:
+            if order == MAIN:
+                self.particle(clause, text)
+            first = self._front(clause, parts, text, order)
+            text.add(group.finite, clause.unit)
+        self._middle(clause, parts, text, first, order == SUBORDINATE)
+        if not parts.apart:
+            text.add(group.infinitive, clause.unit)
+        text.add(group.last if order == SUBORDINATE else group.right, clause.unit)
+        self._after(clause, parts, text)
+        text.clauses.append((begin, len(text.texts)))
 
-    def introduction(self, clause: Clause, text: Text) -> None:
-        """Begin a subordinate clause: with a relative pronoun, or with the subject."""
-        if clause.gap:
-            self._relative_pronoun(clause, text)
-        if clause.gap != "subject":
-            self.subject(clause, text)
+    # Parts of a clause, in their order.
 
-    def front(self, clause: Clause, text: Text) -> None:
-        """Write what stands before the finite verb: a time that sets the frame, or the subject."""
+    def _front(
+        self, clause: Clause, parts: Parts, text: Text, order: int
+    ) -> Participant | Time | None:
+        """Write what stands before the finite verb, if anything.
+
+        Returns the subject or the time if the middle field lacks it for this reason.
+        """
+        if clause.gap == "shared":
+            return parts.subject
+        if clause.question:
+            return self._asked(clause, parts, text)
+        if order == INVERTED:
+            return None
         if is_topic(clause):
             self.time(clause, text)
+            return clause.time
+        self._subject(clause, parts, text)
+        return parts.subject
+
+    def _asked(self, clause: Clause, parts: Parts, text: Text) -> Participant | None:
+        """Write *wer*, *was*, *worauf* or *wo*; return the subject if it is asked for."""
+        inverse, (case, preposition) = parts.verb.inverse, parts.verb.government
+        match clause.question:
+            case "who":
+                asked = pronoun("who", DATIVE if inverse else NOMINATIVE, SUBJECT)
+            case "what" if preposition:
+                asked = pronominal_adverb("wo", preposition)
+            case "what":
+                asked = pronoun("what", case, OBJECT)
+            case "where":
+                asked = _WHERE
+            case _:
+                return None
+        text.add(asked, clause.unit)
+        return parts.subject if clause.question == ("what" if inverse else "who") else None
+
+    def _introduction(self, clause: Clause, parts: Parts, text: Text) -> Participant | None:
+        """Begin a relative clause; return the subject if it stands there."""
+        gap, antecedent = clause.gap, clause.antecedent
+        if antecedent is None:
+            return None
+        gender = "p" if antecedent.plural else self._words.gender(antecedent.core.noun)
+        case, preposition = parts.verb.government
+        if gap == "place":
+            text.add(relative(gender, DATIVE, "in", WHO + POSSIBLE), clause.unit)
+        elif parts.subject is antecedent:
+            text.add(relative(gender, NOMINATIVE, ""), clause.unit)
+            return antecedent
+        elif gap == "owner":
+            subject_owned = is_whose(parts.subject)
+            text.add(whose(gender, "" if subject_owned else preposition), clause.unit)
+            if subject_owned:
+                self._subject(clause, parts, text)
+                return parts.subject
+            owned = clause.oblique or clause.object
+            assert isinstance(owned, NounPhrase)
+            self._noun_phrase(owned, text, case)
         else:
-            self.subject(clause, text)
+            text.add(relative(gender, case, preposition), clause.unit)
+        return None
 
-    def subject(self, clause: Clause, text: Text) -> None:
-        """Write the subject."""
-        subject, role = self._subject(clause)
-        if isinstance(subject, NounPhrase):
-            self.noun_phrase(subject, text)
+    def _middle(
+        self,
+        clause: Clause,
+        parts: Parts,
+        text: Text,
+        first: Participant | Time | None,
+        subordinate: bool,
+    ) -> None:
+        """Write subject, pronouns, time, objects with the negation, manner, place and quality.
+
+        What stands ``first`` in the clause is left out. Before an infinitive clause, which has
+        the objects, only subject, time and negation stand here.
+        """
+        late = self._follows_pronouns(parts, subordinate)
+        if first is not parts.subject and not late:
+            self._subject(clause, parts, text)
+        if clause.mode.modal is not None:
+            self._reflexive(clause, parts, clause.mode.modal, text)
+        if not parts.apart:
+            self._pronouns(clause, parts, text)
+        if first is not parts.subject and late:
+            self._subject(clause, parts, text)
+        if clause.time is not first:
+            self.time(clause, text)
+        if parts.apart:
+            text.add(self._adverb(clause, parts), clause.unit)
         else:
-            text.add(pronoun(self._person(subject), NOMINATIVE, role), clause.unit)
+            self._objects(clause, parts, text, self._adverb(clause, parts))
 
-    def finite(self, clause: Clause, text: Text) -> None:
-        """Write the finite verb of a main clause."""
-        text.add(self._group_of(clause).finite, clause.unit)
+    def _follows_pronouns(self, parts: Parts, subordinate: bool) -> bool:
+        """Return whether a subject in the middle field stands behind the pronouns.
 
-    def middle_after_front(self, clause: Clause, text: Text) -> None:
-        """Write the middle field, without what stands before the finite verb."""
-        if is_topic(clause):
-            self.subject(clause, text)
-        self._middle(clause, text, None if is_topic(clause) else clause.time)
+        A noun phrase does (*Montags sieht mich der Mann*), but not where the pronoun would be
+        taken for the subject (*Montags sieht die Frau sie*); in subordinate clauses, only a phrase
+        to which something is added.
+        """
+        subject = parts.subject
+        if not isinstance(subject, NounPhrase) or (subordinate and not is_extended(subject)):
+            return False
+        core = subject.core
+        shows_case = bool(core.determiner) and not subject.plural
+        if shows_case and self._words.gender(core.noun) == "m":
+            return True
+        return all(
+            each.government.case == DATIVE or self._person(each.participant) not in _LIKE_SUBJECTS
+            for each in parts.complements.pronouns
+        )
 
-    def middle(self, clause: Clause, text: Text) -> None:
-        """Write the middle field: what stands between the halves of the verbal bracket."""
-        self._middle(clause, text, clause.time)
-
-    def right(self, clause: Clause, text: Text) -> None:
-        """Write the right half of the bracket in a main clause."""
-        text.add(self._group_of(clause).right, clause.unit)
-
-    def last(self, clause: Clause, text: Text) -> None:
-        """Write the verbs at the end of a subordinate clause."""
-        group = self._group_of(clause)
-        if group.infinitive.texts and not self._has_infinitive_clause(clause):
-            text.add(group.infinitive, clause.unit)
-        text.add(group.last, clause.unit)
-
-    def after(self, clause: Clause, text: Text) -> None:
-        """Write what follows the bracket: infinitive clause, heavy relative clause, *dass*."""
-        complements = complements_of(clause, self._verbs[clause.verb.name])
-        if self._has_infinitive_clause(clause):
+    def _after(self, clause: Clause, parts: Parts, text: Text) -> None:
+        """Write what follows the bracket: infinitives, *als* or *wie*, heavy clauses, *dass*."""
+        if parts.apart:
             text.comma()
-            self._pronouns(clause, text, complements)
-            self._objects(clause, text, complements, EMPTY)
-            text.add(self._group_of(clause).infinitive, clause.unit)
+            self._pronouns(clause, parts, text)
+            self._objects(clause, parts, text, EMPTY)
+            text.add(parts.group.infinitive, clause.unit)
             text.comma()
-        objects = [*complements.phrases, *complements.prepositional]
-        for phrase, _ in objects:
+        if clause.standard is not None:
+            self.noun_phrase(clause.standard, text, self.standard(clause))
+        for each in (*parts.complements.phrases, *parts.complements.prepositional):
+            phrase = each.participant
             if isinstance(phrase, NounPhrase) and phrase.relative and is_heavy(phrase.relative):
                 self._relative(phrase, text)
         if clause.complement is not None:
@@ -201,129 +288,102 @@ class German(Phrases):
             self.clause(clause.complement, text, SUBORDINATE)
             text.comma()
 
-    # The middle field.
+    # Smaller pieces.
 
-    def _middle(self, clause: Clause, text: Text, time: Time | None) -> None:
-        """Write pronouns, time, objects with the negation, manner, place and quality.
-
-        Before an infinitive clause, which has the objects, only time and negation stand here.
-        """
-        apart = self._has_infinitive_clause(clause)
-        complements = complements_of(clause, self._verbs[clause.verb.name])
-        adverb = self._adverb(clause, complements)
-        if clause.mode.modal is not None:
-            self._reflexive(clause, clause.mode.modal, text)
-        if not apart:
-            self._pronouns(clause, text, complements)
-        if time is not None:
-            self.time(clause, text)
-        if apart:
-            text.add(adverb, clause.unit)
+    def _subject(self, clause: Clause, parts: Parts, text: Text) -> None:
+        subject = parts.subject
+        if isinstance(subject, NounPhrase):
+            self.noun_phrase(subject, text)
         else:
-            self._objects(clause, text, complements, adverb)
+            text.add(pronoun(self._person(subject), NOMINATIVE, parts.role), clause.unit)
 
-    def _has_infinitive_clause(self, clause: Clause) -> bool:
-        """Return whether the infinitive stands in a clause of its own (*versucht, ihn zu sehen*).
+    def _pronouns(self, clause: Clause, parts: Parts, text: Text) -> None:
+        for written, government, role in parts.complements.pronouns:
+            text.add(pronoun(self._person(written), government.case, role), clause.unit)
+        self._reflexive(clause, parts, clause.verb, text)
 
-        A relative pronoun that is its object keeps the infinitive (*den er zu sehen versucht*).
-        """
-        return clause.gap != "object" and bool(self._group_of(clause).infinitive.texts)
-
-    def _pronouns(self, clause: Clause, text: Text, complements: Complements) -> None:
-        for written, case, role in complements.pronouns:
-            text.add(pronoun(self._person(written), case, role), clause.unit)
-        self._reflexive(clause, clause.verb, text)
-
-    def _reflexive(self, clause: Clause, verb: Verb, text: Text) -> None:
+    def _reflexive(self, clause: Clause, parts: Parts, verb: Verb, text: Text) -> None:
+        """Write the pronoun of a reflexive verb, which plays a part of the verb."""
         forms = self._verbs.get(verb.name)
         if forms is not None and forms.reflexive is not None:
-            person = self._subject(clause)[0].person
-            text.add(reflexive(person, forms.reflexive), clause.unit)
+            own = self._person(Pronoun(parts.subject.person, reflexive=True))
+            text.add(pronoun(own, forms.reflexive, VERB + POSSIBLE), clause.unit)
 
-    def _objects(self, clause: Clause, text: Text, complements: Complements, adverb: Piece) -> None:
+    def _objects(self, clause: Clause, parts: Parts, text: Text, adverb: Piece) -> None:
         """Write the objects with an adverb (*nicht*, *nie*, *oft*), and the circumstances."""
-        negated = negated_object(clause, complements)
-        for phrase, case in complements.phrases:
-            if follows_adverb(phrase, clause):
-                text.add(adverb, clause.unit)
-                adverb = EMPTY
-            by = clause if phrase is negated else None
-            self._noun_phrase(phrase, text, case, negated_by=by, light=True)
+        phrases = parts.complements.phrases
+        negated = parts.negated
+        there = clause.place.__class__ is Adverbial and clause.verb.frame != "be"
+        if there:
+            self.place(clause, text)
+        before = place_of_adverb(clause, phrases)
+        for each in phrases[:before]:
+            self._complement(each, clause, text, negated)
         text.add(adverb, clause.unit)
+        for each in phrases[before:]:
+            self._complement(each, clause, text, negated)
         self.manner(clause, text)
-        self.place(clause, text)
-        for participant, government in complements.prepositional:
-            by = clause if participant is negated else None
-            self._prepositional(participant, government, clause, text, by)
+        if not there:
+            self.place(clause, text)
+        for each in parts.complements.prepositional:
+            self._complement(each, clause, text, negated)
         if clause.adjective is not None:
-            degree = "" if clause.degree is None else self.expressions[clause.degree.name].texts[0]
-            text.add(graded(self._words.quality(clause.adjective.name), degree), clause.unit)
+            text.add(self._quality(clause.adjective.name, clause.degree), clause.unit)
 
-    def _adverb(self, clause: Clause, complements: Complements) -> Piece:
+    def _adverb(self, clause: Clause, parts: Parts) -> Piece:
         """Return *nicht*, *nie* or an adverb of frequency; *nicht* may be part of *kein*."""
         mode = clause.mode
         if mode.negation:
-            negated = negated_object(clause, complements)
-            return _NEGATIONS[mode.negation] if negated is None else EMPTY
+            return _NEGATIONS[mode.negation] if parts.negated is None else EMPTY
         return EMPTY if mode.adverb is None else self._often[mode.adverb.name]
 
-    def _prepositional(
-        self,
-        participant: Participant,
-        government: Government,
-        clause: Clause,
-        text: Text,
-        negated_by: Clause | None,
+    def _complement(
+        self, written: Complement, clause: Clause, text: Text, negated: Participant | None
     ) -> None:
-        """Write an object with its preposition, which another language may have in its verb."""
-        word = government.preposition
+        participant, government, role = written
+        case, preposition = government
         if isinstance(participant, NounPhrase):
-            if participant is clause.object:
-                text.add(verbal(word), clause.unit)
-                before = EMPTY
-            else:
-                before = preposition(word)
-            case = government.case
-            self._noun_phrase(participant, text, case, before, negated_by, light=True)
-        elif participant.noun is not None and participant.noun.kind not in ANIMATE:
-            text.add(pronominal_adverb(word), clause.unit)
+            before = EMPTY
+            if government is BY:
+                before = self.expressions["by"]
+            elif preposition:
+                text.add(governed(preposition), clause.unit)
+            by = clause if participant is negated else None
+            self._noun_phrase(participant, text, case, before, by, light=True)
+        elif is_thing(participant):
+            text.add(pronominal_adverb("da", preposition), clause.unit)
         else:
-            text.add(verbal(word), clause.unit)
-            person = self._person(participant)
-            text.add(pronoun(person, government.case, OBJECT), clause.unit)
+            text.add(governed(preposition), clause.unit)
+            text.add(pronoun(self._person(participant), case, role), clause.unit)
 
-    # Smaller pieces.
+    def _quality(self, name: str, degree: Expression | None) -> Piece:
+        """Return the adjective after *sein*, with its degree."""
+        if degree is None:
+            return graded(self._words.quality(name), "")
+        if degree.name == "more":
+            return graded(self._words.comparative(name), "")
+        return graded(self._words.quality(name), self.expressions[degree.name].texts[0])
 
-    def _relative_pronoun(self, clause: Clause, text: Text) -> None:
-        antecedent = clause.antecedent
-        assert antecedent is not None
-        gender = "p" if antecedent.core.plural else self._words.gender(antecedent.core.noun)
-        if clause.gap == "subject":
-            text.add(relative(gender, NOMINATIVE, ""), clause.unit)
+    def _parts(self, clause: Clause) -> Parts:
+        mode, verb = clause.mode, self._verbs[clause.verb.name]
+        if verb.inverse:
+            subject, role = clause.object or _SOMETHING, OBJECT
         else:
-            governed = self._verbs[clause.verb.name].government
-            text.add(relative(gender, *governed), clause.unit)
-
-    def _subject(self, clause: Clause) -> tuple[Participant, int]:
-        """Return the subject with its role; verbs like *gefallen* have the object as subject."""
-        if self._verbs[clause.verb.name].inverse:
-            assert clause.object is not None
-            return clause.object, OBJECT
-        return subject_of(clause), SUBJECT
-
-    def _group_of(self, clause: Clause) -> VerbPieces:
-        """Return the verbs of a clause; states and modal verbs have no Perfekt in the past."""
-        mode = clause.mode
+            subject, role = subject_of(clause), OBJECT if mode.passive else SUBJECT
         highest = mode.modal or clause.verb
         tense = mode.tense
-        if tense == "past" and not (mode.simple or highest.state or highest.name in BARE):
+        if tense == "past" and not (mode.habit or highest.state or highest.name in BARE):
             tense = "perfect"
-        modal = None if mode.modal is None else meant(mode.modal.name, mode.negation)
-        return self._groups[clause.verb, tense, modal, self._subject(clause)[0].person]
+        modal = None if mode.modal is None else meant(mode.modal.name, mode.negation, tense)
+        group = self._groups[clause.verb, tense, modal, subject.person, mode.passive]
+        complements = complements_of(clause, verb)
+        asked = clause.gap in ("object", "oblique") or clause.question == "what"
+        apart = bool(group.infinitive.texts) and not asked
+        return Parts(
+            subject, role, verb, group, complements, negated_object(clause, complements), apart
+        )
 
-    def _group(self, key: tuple[Verb, str, str | None, int]) -> VerbPieces:
-        verb, tense, modal, person = key
-        forms = None
-        if modal is not None:
-            forms = modal_forms(modal) or self._verbs[modal]
-        return verb_group(self._verbs[verb.name], tense, person, forms)
+    def _group(self, key: tuple[Verb, str, str | None, int, bool]) -> VerbPieces:
+        verb, tense, modal, person, passive = key
+        forms = None if modal is None else modal_forms(modal) or self._verbs[modal]
+        return verb_group(self._verbs[verb.name], tense, person, forms, passive)

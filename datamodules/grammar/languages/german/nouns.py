@@ -33,7 +33,8 @@ _DEFINITE = {
 _WITH_STRONG_ENDING = {"this": "dies", "every": "jed"}
 """Determiners that show gender and case, so that the adjective need not."""
 _WITHOUT_ENDING = {
-    "a": "ein", "my": "mein", "our": "unser", "his": "sein", "her": "ihr", "their": "ihr",
+    "a": "ein", "my": "mein", "our": "unser", "his": "sein", "its": "sein", "her": "ihr",
+    "their": "ihr",
 }  # fmt: skip
 """Determiners without an ending in some forms, where the adjective shows gender and case."""
 _QUANTITIES = {"some": "einig", "several": "mehrer", "many": "viel"}
@@ -83,6 +84,7 @@ class GermanNouns:
     def __init__(self, sections: dict[str, Section]) -> None:
         self._nouns = {name: GermanNoun.of(cells) for name, cells in sections["nouns"].items()}
         self._adjectives = {name: cells[0] for name, cells in sections["adjectives"].items()}
+        self._comparatives = {name: cells[0] for name, cells in sections["comparatives"].items()}
 
     def gender(self, noun: Noun) -> str:
         """Return the grammatical gender; a name has the gender of its bearer, a town is neuter."""
@@ -94,6 +96,11 @@ class GermanNouns:
     def quality(self, adjective: str) -> str:
         """Return an adjective after *sein*, where it has no ending."""
         return self._adjectives[adjective].partition("/")[0]
+
+    def comparative(self, adjective: str) -> str:
+        """Return the comparative: *größer*; regular ones have the stem of other endings."""
+        regular = self._adjectives[adjective].split("/")[-1] + "er"
+        return self._comparatives.get(adjective, regular)
 
     def core(self, core: Core, case: int, negated: bool) -> Piece:
         """Write determiner, adjectives and noun; ``negated`` writes *kein* for *ein*."""
@@ -123,11 +130,13 @@ class GermanNouns:
             return _DEFINITE[gender][case], _weak_ending(gender, case)
         if name in _WITH_STRONG_ENDING:
             return _WITH_STRONG_ENDING[name] + strong, _weak_ending(gender, case)
+        if core.possessor is not None:  # *das Mädchen* has *sein*, *die Geisel* has *ihr*
+            feminine = self.gender(core.possessor) == "f"
+            return _with_ein_ending("ihr" if feminine else "sein", gender, case)
         if name in _WITHOUT_ENDING:
             return _with_ein_ending(_WITHOUT_ENDING[name], gender, case)
-        if name == "its":
-            feminine = core.possessor is not None and self.gender(core.possessor) == "f"
-            return _with_ein_ending("ihr" if feminine else "sein", gender, case)
+        if name == "whose":  # *dessen* and *deren* stand before the phrase
+            return "", _strong_adjective(gender, case)
         if name == "title":
             man = "Herr" if case == NOMINATIVE else "Herrn"
             return "Frau" if gender == "f" else man, ""

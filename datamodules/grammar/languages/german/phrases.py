@@ -4,22 +4,15 @@ from functools import cache
 
 from typing_extensions import override
 
-from datamodules.grammar.languages.german.nouns import (
-    CASES,
-    DATIVE,
-    GENITIVE,
-    NOMINATIVE,
-    GermanNouns,
-)
-from datamodules.grammar.languages.german.verbs import is_heavy
+from datamodules.grammar.languages.german.complements import is_heavy
+from datamodules.grammar.languages.german.nouns import CASES, GENITIVE, NOMINATIVE, GermanNouns
 from datamodules.grammar.languages.language import (
+    AND,
     EMPTY,
+    GOVERN,
     NOT,
     OBJECT,
-    POSSIBLE,
-    PREPOSITION,
     SUBORDINATE,
-    VERB,
     WHO,
     Cache,
     Language,
@@ -33,6 +26,7 @@ from datamodules.grammar.meaning.phrases import (
     FIRST_PLURAL,
     FIRST_SINGULAR,
     THIRD_PLURAL,
+    THIRD_SINGULAR,
     Clause,
     Core,
     Dated,
@@ -51,11 +45,13 @@ PRONOUNS = {
     "m": ("er", "ihn", "ihm"),
     "f": ("sie", "sie", "ihr"),
     "n": ("es", "es", "ihm"),
+    "self": ("", "sich", "sich"),
+    "who": ("wer", "wen", "wem"),
+    "what": ("was", "was", "wem"),
 }
 """Nominative, accusative and dative."""
-_REFLEXIVES = {FIRST_SINGULAR: ("mich", "mir"), FIRST_PLURAL: ("uns", "uns")}
-RELATIVE = "+"  # stands before a relative pronoun, which does not contract (*in dem er wohnt*)
-_RELATIVES = {
+UNCONTRACTED = "+"  # stands before a word that does not contract (*in dem er wohnt*)
+_UNCONTRACTEDS = {
     "m": ("der", "den", "dem"),
     "f": ("die", "die", "der"),
     "n": ("das", "das", "dem"),
@@ -65,40 +61,34 @@ _RELATIVES = {
 
 @cache
 def pronoun(person: int | str, case: int, role: int) -> Piece:
-    """Return a personal pronoun."""
+    """Return a personal, reflexive or interrogative pronoun."""
     return piece([(PRONOUNS[person][case], (role,))])
 
 
 @cache
-def reflexive(person: int, case: int) -> Piece:
-    """Return *mich*, *mir*, *sich* and the like."""
-    forms = _REFLEXIVES.get(person, ("sich", "sich"))
-    return piece([(forms[case == DATIVE], (VERB + POSSIBLE,))])
+def relative(gender: str, case: int, preposition: str, role: int = GOVERN) -> Piece:
+    """Return a relative pronoun, with a preposition that plays ``role`` and may be empty."""
+    pronoun = UNCONTRACTED + _UNCONTRACTEDS[gender][case], (WHO,)
+    return piece([(preposition, (role,)), pronoun] if preposition else [pronoun])
 
 
 @cache
-def relative(gender: str, case: int, preposition: str) -> Piece:
-    """Return a relative pronoun, with the preposition of the verb, which may be empty."""
-    pronoun = RELATIVE + _RELATIVES[gender][case], (WHO,)
-    return piece([(preposition, (VERB + POSSIBLE,)), pronoun] if preposition else [pronoun])
+def whose(gender: str, preposition: str) -> Piece:
+    """Return *dessen* or *deren*, with the preposition of the verb, which may be empty."""
+    owner = "dessen" if gender in "mn" else "deren", (WHO,)
+    return piece([(preposition, (GOVERN,)), owner] if preposition else [owner])
 
 
 @cache
-def preposition(word: str) -> Piece:
-    """Return the preposition of an object."""
-    return piece([(word, (PREPOSITION,))])
+def governed(word: str) -> Piece:
+    """Return the preposition that a verb governs."""
+    return piece([(word, (GOVERN,))])
 
 
 @cache
-def verbal(word: str) -> Piece:
-    """Return the preposition of a verb, which other languages may have in the verb itself."""
-    return piece([(word, (VERB + POSSIBLE,))])
-
-
-@cache
-def pronominal_adverb(word: str) -> Piece:
-    """Return a preposition with a pronoun for a thing (*darauf*)."""
-    return piece([("da" + "r" * (word[0] in "aeiouü") + word, (OBJECT, VERB + POSSIBLE))])
+def pronominal_adverb(first: str, word: str) -> Piece:
+    """Return a preposition with *da* for a thing, or with *wo* (*darauf*, *worauf*)."""
+    return piece([(first + "r" * (word[0] in "aeiouü") + word, (OBJECT, GOVERN))])
 
 
 MONTHS = (
@@ -109,7 +99,9 @@ _CONTRACTED = {
     ("in", "dem"): "im", ("in", "das"): "ins", ("an", "dem"): "am", ("an", "das"): "ans",
     ("von", "dem"): "vom", ("zu", "dem"): "zum", ("zu", "der"): "zur", ("bei", "dem"): "beim",
 }  # fmt: skip
+_CONTRACTING = {preposition for preposition, _ in _CONTRACTED}
 _NO = Piece((), piece([("kein", (NOT,))]).played)  # what *kein* plays in its clause
+_AND = piece([("und", (AND,))])
 
 
 class Phrases(Language):
@@ -137,7 +129,7 @@ class Phrases(Language):
                 if comma:
                     written[-1] += ","
                     comma = False
-                written.append(word.removeprefix(RELATIVE))
+                written.append(word.removeprefix(UNCONTRACTED))
             words.append(max(0, len(written) - 1))
             before = word
         return " ".join(written), words
@@ -175,6 +167,8 @@ class Phrases(Language):
         """
         text.add(before, phrase.unit)
         core, owner = phrase.core, phrase.owner
+        if phrase.beside is not None and text.texts and text.texts[-1] in _CONTRACTING:
+            text.texts[-1] = UNCONTRACTED + text.texts[-1]  # *zu dem Mann und der Frau*
         if negated_by is not None:
             text.pieces.append((_NO, negated_by.unit, len(text.texts)))
         if owner is not None and owner.core.determiner:
@@ -184,6 +178,9 @@ class Phrases(Language):
         text.add(self._cores[core, case, negated_by is not None], phrase.unit)
         if owner is not None and owner.core.determiner:
             text.add(self._cores[owner.core, GENITIVE, False], owner.unit)
+        if phrase.beside is not None:
+            text.add(_AND, phrase.unit)
+            self._noun_phrase(phrase.beside, text, case, EMPTY, negated_by)
         if phrase.attribute is not None:
             self.place_of(phrase.attribute, text)
         if phrase.relative is not None and not (light and is_heavy(phrase.relative)):
@@ -206,8 +203,9 @@ class Phrases(Language):
     def _person(self, participant: Participant) -> int | str:
         """Return a key of the table of pronouns: the person, or the gender of a third singular."""
         assert isinstance(participant, Pronoun)
-        if participant.person in PRONOUNS:
-            return participant.person
-        return (
-            participant.gender if participant.noun is None else self._words.gender(participant.noun)
-        )
+        person, noun = participant.person, participant.noun
+        if participant.reflexive and person in (THIRD_SINGULAR, THIRD_PLURAL):
+            return "self"
+        if person in PRONOUNS:
+            return person
+        return participant.gender if noun is None else self._words.gender(noun)

@@ -1,4 +1,4 @@
-"""German verbs: principal parts, separable prefixes, and what the verbs govern."""
+"""German verbs: principal parts, separable prefixes, what they govern, and groups of verbs."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -7,10 +7,8 @@ from datamodules.grammar.languages.german.nouns import ACCUSATIVE, CASES, DATIVE
 from datamodules.grammar.languages.language import (
     EMPTY,
     MODAL,
-    OBJECT,
+    PASSIVE,
     POSSIBLE,
-    RECIPIENT,
-    SUBJECT,
     TENSE,
     TO,
     VERB,
@@ -18,14 +16,7 @@ from datamodules.grammar.languages.language import (
     Word,
     piece,
 )
-from datamodules.grammar.meaning.phrases import (
-    FIRST_SINGULAR,
-    THIRD_SINGULAR,
-    Clause,
-    NounPhrase,
-    Participant,
-    Pronoun,
-)
+from datamodules.grammar.meaning.phrases import FIRST_SINGULAR, THIRD_SINGULAR
 
 _UNSTRESSED = ("be", "ge", "emp", "ent", "er", "miss", "ver", "zer")
 """Prefixes of verbs whose participle has no *ge-*."""
@@ -47,6 +38,7 @@ class GermanVerb:
     present: str  # third person singular, as for ``past``
     past: str
     participle: str  # with the separable prefix
+    unreal: str  # Konjunktiv II, where it is not *würde* with an infinitive
     takes_be: bool  # whether the Perfekt is built with *sein*
     government: Government
     reflexive: int | None  # case of a reflexive pronoun
@@ -55,10 +47,13 @@ class GermanVerb:
 
     @classmethod
     def of(cls, forms: str, flags: str = "") -> "GermanVerb":
-        """Read ``infinitive`` or ``infinitive/present/past/participle``, and the government."""
+        """Read ``infinitive`` or the principal parts, and the government.
+
+        The parts are ``infinitive/present/past/participle``, with ``/unreal`` for a Konjunktiv II.
+        """
         first, *others = forms.split("/")
         prefix, _, infinitive = first.rpartition("-")
-        present, past, participle = others or _weak(infinitive)
+        present, past, participle, *unreal = others or _weak(infinitive)
         words = flags.split()
         reflexive = {"sich": ACCUSATIVE, "sich:dat": DATIVE}
         return cls(
@@ -67,6 +62,7 @@ class GermanVerb:
             present,
             past,
             prefix + participle,
+            "".join(unreal),
             "sein" in words,
             _government(words),
             next((case for word, case in reflexive.items() if word in words), None),
@@ -74,23 +70,23 @@ class GermanVerb:
             "bare" in words,
         )
 
-    def finite(self, past: bool, person: int) -> str:
-        """Return a form of the present or of the Präteritum, without the prefix."""
+    def finite(self, tense: str, person: int) -> str:
+        """Return a form of the Präteritum, Konjunktiv II or present, without the prefix."""
         singular = person in (FIRST_SINGULAR, THIRD_SINGULAR)
-        if past:
-            return self.past if singular else self.past + ("n" if self.past[-1] == "e" else "en")
+        if tense in ("past", "unreal"):
+            form = self.past if tense == "past" else self.unreal
+            return form if singular else form + ("n" if form[-1] == "e" else "en")
         if self.infinitive == "sein":
             return "sind" if not singular else "bin" if person == FIRST_SINGULAR else "ist"
         if person == THIRD_SINGULAR or (singular and self.present[-1] not in "td"):
             return self.present  # ich kann, muss, will, weiß
         return _first_person(self.infinitive) if singular else self.infinitive
 
-    @property
-    def with_zu(self) -> list[Word]:
-        """The infinitive with *zu*, which stands inside a separable verb (*anzukommen*)."""
+    def with_zu(self, *roles: int) -> list[Word]:
+        """Return the infinitive with *zu*, which stands inside a separable verb (*anzukommen*)."""
         if self.prefix:
-            return [(f"{self.prefix}zu{self.infinitive}", (VERB, TO))]
-        return [("zu", (TO,)), (self.infinitive, (VERB,))]
+            return [(f"{self.prefix}zu{self.infinitive}", (*roles, TO))]
+        return [("zu", (TO,)), (self.infinitive, roles)]
 
 
 def _government(words: list[str]) -> Government:
@@ -127,11 +123,12 @@ def _first_person(infinitive: str) -> str:
 BARE = ("can", "must", "want:infinitive")  # their infinitive has no *zu*
 _BE = GermanVerb.of("sein/ist/war/gewesen")
 _HAVE = GermanVerb.of("haben/hat/hatte/gehabt")
-_WILL = GermanVerb.of("werden/wird/wurde/geworden")
+_WILL = GermanVerb.of("werden/wird/wurde/geworden/würde")
+_PASSIVE = GermanVerb.of("werden/wird/wurde/worden", "sein")
 _MODALS = {
-    "can": GermanVerb.of("können/kann/konnte/gekonnt", "bare"),
-    "must": GermanVerb.of("müssen/muss/musste/gemusst", "bare"),
-    "may": GermanVerb.of("dürfen/darf/durfte/gedurft", "bare"),
+    "can": GermanVerb.of("können/kann/konnte/gekonnt/könnte", "bare"),
+    "must": GermanVerb.of("müssen/muss/musste/gemusst/müsste", "bare"),
+    "may": GermanVerb.of("dürfen/darf/durfte/gedurft/dürfte", "bare"),
 }
 
 
@@ -144,9 +141,9 @@ class VerbPieces(NamedTuple):
     infinitive: Piece = EMPTY  # the infinitive with *zu*, at the end of a clause of its own
 
 
-def meant(modal: str, negation: str) -> str:
+def meant(modal: str, negation: str, tense: str) -> str:
     """Return the modal verb: *must not* is *darf nicht*, since *muss nicht* means no need."""
-    return "may" if modal == "must" and negation else modal
+    return "may" if modal == "must" and negation and tense == "present" else modal
 
 
 def modal_forms(name: str) -> GermanVerb | None:
@@ -154,33 +151,36 @@ def modal_forms(name: str) -> GermanVerb | None:
     return _MODALS.get(name)
 
 
-def verb_group(verb: GermanVerb, tense: str, person: int, modal: GermanVerb | None) -> VerbPieces:
+def verb_group(
+    verb: GermanVerb, tense: str, person: int, modal: GermanVerb | None, passive: bool
+) -> VerbPieces:
     """Write a verb group; ``modal`` holds the forms of a verb with an infinitive.
 
-    ``tense`` is ``present``, ``past`` (one word), ``perfect`` or ``future``.
+    ``tense`` is ``present``, ``past`` (one word), ``perfect``, ``future`` or ``unreal``.
     """
+    role, inner = VERB, list[Word]()
+    if passive:
+        role, inner, verb = PASSIVE, [(verb.participle, (VERB,))], _PASSIVE
     if modal is None:
-        return _group(verb, tense, person, (VERB,), [])
+        return _group(verb, tense, person, role, inner)
     if not modal.bare:
-        group = _group(modal, tense, person, (MODAL,), [])
-        return group._replace(infinitive=piece(verb.with_zu))
-    infinitive: Word = (verb.prefix + verb.infinitive, (VERB,))
-    return _group(modal, tense, person, (MODAL,), [infinitive])
+        group = _group(modal, tense, person, MODAL, [])
+        return group._replace(infinitive=piece([*inner, *verb.with_zu(role)]))
+    infinitive: Word = (verb.prefix + verb.infinitive, (role,))
+    return _group(modal, tense, person, MODAL, [*inner, infinitive])
 
 
-def _group(
-    verb: GermanVerb, tense: str, person: int, roles: tuple[int, ...], inner: list[Word]
-) -> VerbPieces:
-    """Write the group of the highest verb; ``inner`` is the infinitive that depends on it."""
-    if tense == "future":
-        finite: Word = (_WILL.finite(False, person), (TENSE + POSSIBLE,))
-        right = [*inner, (verb.prefix + verb.infinitive, roles)]
+def _group(verb: GermanVerb, tense: str, person: int, role: int, inner: list[Word]) -> VerbPieces:
+    """Write the group of the highest verb; ``inner`` holds the verbs that depend on it."""
+    if tense == "future" or (tense == "unreal" and not verb.unreal):
+        finite: Word = (_WILL.finite(tense, person), (TENSE,))
+        right = [*inner, (verb.prefix + verb.infinitive, (role,))]
     elif tense == "perfect":
         auxiliary = _BE if verb.takes_be else _HAVE
-        finite = auxiliary.finite(False, person), (TENSE,)
-        right = [*inner, (verb.participle, roles)]
+        finite = auxiliary.finite("present", person), (TENSE,)
+        right = [*inner, (verb.participle, (role,))]
     else:
-        form, roles = verb.finite(tense == "past", person), (*roles, TENSE + POSSIBLE)
+        form, roles = verb.finite(tense, person), (role, TENSE + POSSIBLE)
         prefix: list[Word] = [(verb.prefix, roles)] if verb.prefix else []
         return VerbPieces(
             piece([(form, roles)]),
@@ -188,90 +188,3 @@ def _group(
             piece([*inner, (verb.prefix + form, roles)]),
         )
     return VerbPieces(piece([finite]), piece(right), piece([*right, finite]))
-
-
-_INDEFINITE = ("a", "some", "several", "many", "two", "three", "four")
-"""Determiners of noun phrases that follow *nie* and *oft*; definite noun phrases go before."""
-_AFTER_NOT = ("a", "some", "many")  # follow *nicht*; *nicht zwei* would deny the number
-
-
-class Complements(NamedTuple):
-    """The objects of a clause by their form, which decides their place."""
-
-    pronouns: list[tuple[Pronoun, int, int]]  # with case and role; the accusative first
-    phrases: list[tuple[NounPhrase, int]]  # with case: definite ones, then datives first
-    prepositional: list[tuple[Participant, Government]]
-
-
-def complements_of(clause: Clause, forms: GermanVerb) -> Complements:
-    """Return the objects of a clause whose verb has ``forms``."""
-    governed = forms.government
-    found = Complements([], [], [])
-    if clause.verb.frame == "ditransitive":
-        recipient = governed if governed.preposition else Government(DATIVE)
-        _sort_in(found, clause.object, Government(), OBJECT)
-        _sort_in(found, clause.recipient, recipient, RECIPIENT)
-    elif forms.inverse:
-        _sort_in(found, clause.subject, Government(DATIVE), SUBJECT)
-    elif clause.gap != "object":
-        _sort_in(found, clause.oblique or clause.object, governed, OBJECT)
-    found.phrases.sort(key=lambda entry: is_indefinite(entry[0]))
-    return found
-
-
-def _sort_in(
-    found: Complements, participant: Participant | None, government: Government, role: int
-) -> None:
-    if participant is None:
-        return
-    if government.preposition:
-        found.prepositional.append((participant, government))
-    elif isinstance(participant, NounPhrase):
-        found.phrases.insert(0, (participant, government.case))
-    else:
-        found.pronouns.append((participant, government.case, role))
-
-
-def negated_object(clause: Clause, complements: Complements) -> Participant | None:
-    """Return the object whose determiner *kein* is the negation of the clause, if there is one."""
-    mode = clause.mode
-    if mode.negation != "not" or not (mode.modal is None or mode.modal.name in BARE):
-        return None
-    last_first = [
-        phrase for phrase, _ in reversed(complements.phrases) if phrase is not clause.subject
-    ]
-    governed = [each for each, _ in complements.prepositional if each is clause.object]
-    return next((each for each in (*last_first, *governed) if _may_have_kein(each)), None)
-
-
-def _may_have_kein(participant: Participant | None) -> bool:
-    if not isinstance(participant, NounPhrase):
-        return False
-    core = participant.core
-    return core.determiner == "a" or (core.denied and core.determiner == "some")
-
-
-def is_indefinite(phrase: NounPhrase) -> bool:
-    """Return whether *nie* and *oft* stand before a noun phrase."""
-    determiner = phrase.core.determiner
-    return determiner in _INDEFINITE or determiner.isdigit()
-
-
-def follows_adverb(phrase: NounPhrase, clause: Clause) -> bool:
-    """Return whether *nicht*, *nie* or *oft* stands before an object.
-
-    A dative that is the subject of the meaning goes before them: *die Kinder fehlen vielen nicht*.
-    """
-    if phrase is clause.subject:
-        return False
-    if clause.mode.negation == "not":
-        return phrase.core.determiner in _AFTER_NOT
-    return is_indefinite(phrase)
-
-
-def is_heavy(relative: Clause) -> bool:
-    """Return whether a relative clause holds a clause, and so moves behind the verb."""
-    participants = (relative.subject, relative.object, relative.oblique)
-    return relative.complement is not None or any(
-        isinstance(each, NounPhrase) and each.relative is not None for each in participants
-    )
