@@ -75,9 +75,10 @@ def german_verbs() -> set[str]:
     forms = set()
     for cells in read_sections(german.__name__)["verbs"].values():
         verb = GermanVerb.of(*cells)
-        finite = [verb.finite(past, person) for past in (False, True) for person in range(4)]
+        tenses = ("present", "past", "unreal") if verb.unreal else ("present", "past")
+        finite = [verb.finite(tense, person) for tense in tenses for person in range(4)]
         forms |= {*finite, *(verb.prefix + form for form in finite), verb.participle}
-        forms |= {word for word, _ in verb.with_zu}
+        forms |= {word for word, _ in verb.with_zu()}
     return forms
 
 

@@ -7,6 +7,7 @@ import pytest
 from datamodules.grammar.languages import find_language
 from datamodules.grammar.meaning.lexicon import MOST_NOUNS, lexicon
 from datamodules.grammar.meaning.phrases import (
+    FIRST_PLURAL,
     FIRST_SINGULAR,
     THIRD_SINGULAR,
     Adjective,
@@ -26,14 +27,21 @@ from datamodules.grammar.meaning.phrases import (
 
 LEXICON = lexicon(MOST_NOUNS)
 NOUNS = {noun.name: noun for noun in LEXICON.nouns}
-MUST = Verb("must", "modal", ())
+CAN, MUST = Verb("can", "modal", ()), Verb("must", "modal", ())
 VERBS = {verb.name: verb for verb in LEXICON.verbs}
 PRESENT, PAST, FUTURE = Mode("present"), Mode("past"), Mode("future")
-ME, SHE = Pronoun(FIRST_SINGULAR), Pronoun(THIRD_SINGULAR, gender="f")
+ME, US, SHE = Pronoun(FIRST_SINGULAR), Pronoun(FIRST_PLURAL), Pronoun(THIRD_SINGULAR, gender="f")
 ON_MONDAYS = Adverbial(90, Expression("on Mondays", ("topic",)))
 YESTERDAY = Adverbial(91, Expression("yesterday"))
 WHEN = Adverbial(92, Expression("when", ("subordinating",)))
 SO = Adverbial(93, Expression("so:then"))
+BECAUSE = Adverbial(94, Expression("because", ("subordinating",)))
+IF = Adverbial(95, Expression("if", ("subordinating",)))
+AND, BUT = Adverbial(96, Expression("and")), Adverbial(97, Expression("but"))
+THERE = Adverbial(98, Expression("there"))
+
+
+MODES = {"negation", "adverb", "modal", "habit"}
 
 
 def the(name: str, plural: bool = False, determiner: str = "the", **of_core) -> NounPhrase:
@@ -46,6 +54,33 @@ def adjectives(*names: str) -> tuple[Adjective, ...]:
 
 def clause(verb: str, mode: Mode = PRESENT, subject=SHE, **parts) -> Clause:
     return Clause(99, VERBS[verb], mode, subject, **parts)
+
+
+def be(subject, adjective: str, mode: Mode = PRESENT, **parts) -> Clause:
+    verb = Verb("be", "be", (), state=True)
+    return Clause(99, verb, mode, subject, adjective=adjectives(adjective)[0], **parts)
+
+
+def passive(tense: str = "present", subject=None, noun: str = "house", **parts) -> Clause:
+    mode = Mode(tense, passive=True, **{key: parts.pop(key) for key in MODES & parts.keys()})
+    parts.setdefault("object", the(noun))
+    return clause("sell:transitive", mode, subject, **parts)
+
+
+def it(noun: str, **of_pronoun) -> Pronoun:
+    return Pronoun(THIRD_SINGULAR, NOUNS[noun], **of_pronoun)
+
+
+def both(first: NounPhrase, second: NounPhrase) -> NounPhrase:
+    first.beside = second
+    return first
+
+
+def whose(noun: str, owned: Clause) -> NounPhrase:
+    """Return a noun phrase with a relative clause that is neither subject nor object there."""
+    phrase = the(noun)
+    phrase.relative, owned.antecedent = owned, phrase
+    return phrase
 
 
 def german(*joined: Clause | Joined) -> str:
@@ -70,7 +105,7 @@ def relative(noun: NounPhrase, verb: str, mode: Mode = PRESENT, **parts) -> Noun
          "montags sieht sie den Hund"),
         (clause("see:transitive", PAST, time=YESTERDAY, object=the("dog")),
          "sie hat gestern den Hund gesehen"),
-        (clause("see:transitive", PAST._replace(simple=True), object=the("dog")),
+        (clause("see:transitive", PAST._replace(habit=True), object=the("dog")),
          "sie sah den Hund"),
         (clause("leave:intransitive", PAST), "sie ist abgefahren"),
         (clause("arrive:intransitive", subject=ME), "ich komme an"),
@@ -143,7 +178,7 @@ def test_negation_and_frequency(negated, expected):
         ("want:infinitive", PAST, "sie wollte den Hund sehen"),
         ("want:infinitive", FUTURE, "sie wird den Hund sehen wollen"),
         ("try", PAST, "sie hat versucht, den Hund zu sehen"),
-        ("try", PAST._replace(simple=True), "sie versuchte, den Hund zu sehen"),
+        ("try", PAST._replace(habit=True), "sie versuchte, den Hund zu sehen"),
         ("refuse:infinitive", PRESENT, "sie weigert sich, den Hund zu sehen"),
     ],
 )
@@ -249,3 +284,205 @@ def test_dates_and_places():
     written = clause("sleep:intransitive", PAST, time=Dated(7, 5, 3, 1990))
     written.place = Prepositional(Expression("in"), the("house"))
     assert german(written) == "am 5. März 1990 hat sie im Haus geschlafen"
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        (clause("see:transitive", subject=both(the("man"), the("woman")),
+                object=both(the("dog"), the("cat"))),
+         "der Mann und die Frau sehen den Hund und die Katze"),
+        (clause("help", object=both(the("man"), the("woman"))), "sie hilft dem Mann und der Frau"),
+        (clause("wait for", object=both(the("bus"), the("car"))),
+         "sie wartet auf den Bus und das Auto"),
+        (clause("go", oblique=both(the("house"), the("church"))),
+         "sie geht in das Haus und die Kirche"),
+    ],
+)  # fmt: skip
+def test_two_nouns(written, expected):
+    assert german(written) == expected
+
+
+def test_verbs_with_one_subject():
+    man = the("man")
+    opens = clause("open", PRESENT, man, object=the("door"), time=ON_MONDAYS)
+    sleeps = clause("sleep:intransitive", subject=None, gap="shared", antecedent=man)
+    assert german(opens, Joined(sleeps, AND)) == "montags öffnet der Mann die Tür und schläft"
+    opened, slept = replace(opens, mode=PAST, time=None), replace(sleeps, mode=PAST)
+    assert german(opened, Joined(slept, AND)) == (
+        "der Mann hat die Tür geöffnet und hat geschlafen"
+    )
+    wakes = replace(sleeps, mode=Mode("present", "not"))
+    assert (
+        german(opens, Joined(wakes, BUT)) == "montags öffnet der Mann die Tür, aber schläft nicht"
+    )
+
+
+@pytest.mark.parametrize(
+    ("noun", "expected"),
+    [
+        (whose("king", clause("sleep:intransitive", PRESENT, the("dog", False, "whose"),
+                              gap="owner")),
+         "der König, dessen Hund schläft, singt"),
+        (whose("queen", clause("see:transitive", PRESENT, ME, gap="owner",
+                               object=the("dog", True, "whose", adjectives=adjectives("big")))),
+         "die Königin, deren große Hunde ich sehe, singt"),
+        (whose("king", clause("help", PRESENT, ME, gap="owner",
+                              object=the("dog", False, "whose", adjectives=adjectives("good")))),
+         "der König, dessen gutem Hund ich helfe, singt"),
+        (whose("king", clause("wait for", PRESENT, ME, gap="owner",
+                              object=the("bus", False, "whose"))),
+         "der König, auf dessen Bus ich warte, singt"),
+        (whose("king", clause("see:transitive", Mode("present", modal=VERBS["try"]), ME,
+                              gap="owner", object=the("dog", False, "whose"))),
+         "der König, dessen Hund ich zu sehen versuche, singt"),
+        (whose("king", clause("play", PRESENT, ME, gap="oblique")),
+         "der König, mit dem ich spiele, singt"),
+        (whose("house", clause("work:intransitive", PRESENT, ME, gap="place")),
+         "das Haus, in dem ich arbeite, singt"),
+    ],
+)  # fmt: skip
+def test_other_relative_clauses(noun, expected):
+    assert german(clause("sing:intransitive", PRESENT, noun)) == expected
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        (clause("wash", object=SHE._replace(reflexive=True)), "sie wäscht sich"),
+        (clause("wash", subject=ME, object=ME._replace(reflexive=True)), "ich wasche mich"),
+        (clause("wash", subject=the("king"), time=ON_MONDAYS, object=it("king", reflexive=True)),
+         "montags wäscht sich der König"),
+        (clause("laugh:prepositional", oblique=SHE._replace(reflexive=True)),
+         "sie lacht über sich"),
+        (clause("look for", Mode("present", modal=CAN), the("king", True), object=US,
+                time=ON_MONDAYS),
+         "montags können uns die Könige suchen"),
+        (clause("see:transitive", subject=the("king"), object=SHE, time=ON_MONDAYS),
+         "montags sieht sie der König"),
+        (clause("see:transitive", subject=the("queen"), object=SHE, time=ON_MONDAYS),
+         "montags sieht die Königin sie"),
+        (clause("see:transitive", subject=relative(the("queen"), "sleep:intransitive"), object=SHE,
+                time=ON_MONDAYS),
+         "die Königin, die schläft, sieht sie montags"),
+        (clause("give", subject=the("king"), object=it("book"), recipient=it("boy"),
+                time=ON_MONDAYS),
+         "montags gibt es ihm der König"),
+        (clause("like", object=the("book"), time=ON_MONDAYS), "montags gefällt ihr das Buch"),
+        (clause("think:prepositional", oblique=it("book")), "sie denkt daran"),
+        (clause("speak:prepositional", oblique=it("king")), "sie spricht mit ihm"),
+        (clause("work:intransitive", Mode("present", "not"), place=THERE),
+         "sie arbeitet dort nicht"),
+        (clause("see:transitive", PAST, object=the("dog"), time=YESTERDAY, place=THERE),
+         "sie hat gestern dort den Hund gesehen"),
+        (clause("see:transitive", subject=the("girl"),
+                object=the("dog", False, "her", possessor=NOUNS["girl"])),
+         "das Mädchen sieht seinen Hund"),
+        (clause("see:transitive", subject=it("girl"),
+                object=the("dog", False, "her", possessor=NOUNS["girl"])),
+         "es sieht seinen Hund"),
+        (clause("send", Mode("present", adverb=Expression("always")), object=the("knife"),
+                recipient=the("doctor")),
+         "sie schickt dem Arzt immer das Messer"),
+        (clause("send", Mode("present", "not"), object=the("knife"), recipient=the("doctor")),
+         "sie schickt dem Arzt das Messer nicht"),
+        (clause("sleep:intransitive", PAST, time=YESTERDAY, time_first=True),
+         "gestern hat sie geschlafen"),
+    ],
+)  # fmt: skip
+def test_the_middle_field(written, expected):
+    assert german(written) == expected
+
+
+def test_pronouns_before_a_long_subject_of_a_subordinate_clause():
+    sings = clause("sing:intransitive")
+    sees = clause("see:transitive", PRESENT, the("king"), object=ME)
+    assert german(sings, Joined(sees, BECAUSE)) == "sie singt, weil der König mich sieht"
+    sees.subject = relative(the("king"), "sleep:intransitive")
+    assert german(sings, Joined(sees, BECAUSE)) == (
+        "sie singt, weil mich der König, der schläft, sieht"
+    )
+
+
+@pytest.mark.parametrize(
+    ("opening", "main", "expected"),
+    [
+        (clause("see:transitive", Mode("supposed"), the("king"), object=the("dog")),
+         clause("sleep:intransitive", Mode("unreal")),
+         "wenn der König den Hund sehen würde, würde sie schlafen"),
+        (be(the("king", True), "ill", Mode("supposed")),
+         clause("sell:transitive", Mode("unreal", modal=CAN), object=the("dog")),
+         "wenn die Könige krank wären, könnte sie den Hund verkaufen"),
+        (clause("arrive:intransitive", Mode("supposed", modal=VERBS["want:infinitive"])),
+         clause("sleep:intransitive", Mode("unreal", modal=MUST), ME),
+         "wenn sie ankommen wollte, müsste ich schlafen"),
+        (clause("arrive:intransitive", Mode("supposed"), ME),
+         clause("sell:transitive", Mode("unreal", modal=VERBS["try"]), object=the("dog")),
+         "wenn ich ankommen würde, würde sie versuchen, den Hund zu verkaufen"),
+    ],
+)  # fmt: skip
+def test_conditions(opening, main, expected):
+    assert german(Joined(opening, IF), Joined(main, None, comma=True)) == expected
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        (passive(), "das Haus wird verkauft"),
+        (passive("future"), "das Haus wird verkauft werden"),
+        (passive("past", the("king"), time=YESTERDAY),
+         "das Haus ist gestern vom König verkauft worden"),
+        (passive("past", the("king"), habit=True, negation="not"),
+         "das Haus wurde vom König nicht verkauft"),
+        (passive(subject=the("king", True, "two"), adverb=Expression("often")),
+         "das Haus wird oft von zwei Königen verkauft"),
+        (passive("perfect", object=ME), "ich bin verkauft worden"),
+        (passive(modal=CAN), "das Haus kann verkauft werden"),
+        (passive("past", modal=MUST), "das Haus musste verkauft werden"),
+        (passive("unreal", modal=CAN), "das Haus könnte verkauft werden"),
+        (passive("unreal"), "das Haus würde verkauft werden"),
+        (passive(question="whether"), "wird das Haus verkauft"),
+        (clause("see:transitive", Mode("perfect", "never"), object=the("dog")),
+         "sie hat den Hund nie gesehen"),
+        (be(the("king", True), "ill", Mode("perfect")), "die Könige sind krank gewesen"),
+    ],
+)  # fmt: skip
+def test_passives_and_perfects(written, expected):
+    assert german(written) == expected
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        (clause("sleep:intransitive", PRESENT, the("king"), question="whether", time=ON_MONDAYS),
+         "schläft der König montags"),
+        (clause("see:transitive", FUTURE, None, question="who", object=the("dog")),
+         "wer wird den Hund sehen"),
+        (clause("see:transitive", PAST, question="what"), "was hat sie gesehen"),
+        (clause("wait for", question="what"), "worauf wartet sie"),
+        (clause("see:transitive", Mode("present", modal=VERBS["try"]), question="what"),
+         "was versucht sie zu sehen"),
+        (clause("work:intransitive", PRESENT, the("king"), question="where"),
+         "wo arbeitet der König"),
+        (clause("like", PRESENT, the("king"), question="what"), "was gefällt dem König"),
+        (clause("like", PRESENT, None, question="who", object=the("house")),
+         "wem gefällt das Haus"),
+    ],
+)  # fmt: skip
+def test_questions(asked, expected):
+    assert german(asked) == expected
+
+
+@pytest.mark.parametrize(
+    ("adjective", "degree", "mode", "expected"),
+    [
+        ("big", "more", PRESENT, "sie ist größer als der Baum"),
+        ("expensive", "more", PRESENT, "sie ist teurer als der Baum"),
+        ("good", "more", Mode("perfect"), "sie ist besser gewesen als der Baum"),
+        ("red", "less", PRESENT, "sie ist weniger rot als der Baum"),
+        ("big", "as", Mode("present", "not"), "sie ist nicht so groß wie der Baum"),
+    ],
+)
+def test_comparisons(adjective, degree, mode, expected):
+    compared = be(SHE, adjective, mode, degree=Expression(degree), standard=the("tree"))
+    assert german(compared) == expected

@@ -151,7 +151,7 @@ class German(Phrases):
             first = self._front(clause, parts, text, order)
             text.add(group.finite, clause.unit)
         self._middle(clause, parts, text, first, order == SUBORDINATE)
-        if not parts.apart:
+        if group.infinitive is not EMPTY and not parts.apart:
             text.add(group.infinitive, clause.unit)
         text.add(group.last if order == SUBORDINATE else group.right, clause.unit)
         self._after(clause, parts, text)
@@ -172,7 +172,7 @@ class German(Phrases):
             return self._asked(clause, parts, text)
         if order == INVERTED:
             return None
-        if is_topic(clause):
+        if is_topic(clause) and not self._strands_pronoun(parts):
             self.time(clause, text)
             return clause.time
         self._subject(clause, parts, text)
@@ -233,14 +233,15 @@ class German(Phrases):
         What stands ``first`` in the clause is left out. Before an infinitive clause, which has
         the objects, only subject, time and negation stand here.
         """
-        late = self._follows_pronouns(parts, subordinate)
-        if first is not parts.subject and not late:
+        waits = first is not parts.subject
+        late = waits and self._follows_pronouns(parts, subordinate)
+        if waits and not late:
             self._subject(clause, parts, text)
         if clause.mode.modal is not None:
             self._reflexive(clause, parts, clause.mode.modal, text)
         if not parts.apart:
             self._pronouns(clause, parts, text)
-        if first is not parts.subject and late:
+        if late:
             self._subject(clause, parts, text)
         if clause.time is not first:
             self.time(clause, text)
@@ -267,6 +268,12 @@ class German(Phrases):
             each.government.case == DATIVE or self._person(each.participant) not in _LIKE_SUBJECTS
             for each in parts.complements.pronouns
         )
+
+    def _strands_pronoun(self, parts: Parts) -> bool:
+        """Return whether, in the middle field, a long subject would stand before a pronoun."""
+        subject = parts.subject
+        extended = isinstance(subject, NounPhrase) and is_extended(subject)
+        return extended and not self._follows_pronouns(parts, subordinate=False)
 
     def _after(self, clause: Clause, parts: Parts, text: Text) -> None:
         """Write what follows the bracket: infinitives, *als* or *wie*, heavy clauses, *dass*."""
@@ -319,7 +326,8 @@ class German(Phrases):
         before = place_of_adverb(clause, phrases)
         for each in phrases[:before]:
             self._complement(each, clause, text, negated)
-        text.add(adverb, clause.unit)
+        if adverb is not EMPTY:
+            text.add(adverb, clause.unit)
         for each in phrases[before:]:
             self._complement(each, clause, text, negated)
         self.manner(clause, text)
@@ -371,14 +379,13 @@ class German(Phrases):
         else:
             subject, role = subject_of(clause), OBJECT if mode.passive else SUBJECT
         highest = mode.modal or clause.verb
-        tense = mode.tense
+        tense = "unreal" if mode.tense == "supposed" else mode.tense
         if tense == "past" and not (mode.habit or highest.state or highest.name in BARE):
             tense = "perfect"
         modal = None if mode.modal is None else meant(mode.modal.name, mode.negation, tense)
         group = self._groups[clause.verb, tense, modal, subject.person, mode.passive]
         complements = complements_of(clause, verb)
-        asked = clause.gap in ("object", "oblique") or clause.question == "what"
-        apart = bool(group.infinitive.texts) and not asked
+        apart = group.infinitive is not EMPTY and not _begins_with_object(clause, subject)
         return Parts(
             subject, role, verb, group, complements, negated_object(clause, complements), apart
         )
@@ -387,3 +394,10 @@ class German(Phrases):
         verb, tense, modal, person, passive = key
         forms = None if modal is None else modal_forms(modal) or self._verbs[modal]
         return verb_group(self._verbs[verb.name], tense, person, forms, passive)
+
+
+def _begins_with_object(clause: Clause, subject: Participant) -> bool:
+    """Return whether a relative pronoun or question word is an object, or belongs to one."""
+    if clause.gap == "owner":
+        return not is_whose(subject)
+    return clause.gap in ("object", "oblique") or clause.question == "what"

@@ -99,7 +99,8 @@ _CONTRACTED = {
     ("in", "dem"): "im", ("in", "das"): "ins", ("an", "dem"): "am", ("an", "das"): "ans",
     ("von", "dem"): "vom", ("zu", "dem"): "zum", ("zu", "der"): "zur", ("bei", "dem"): "beim",
 }  # fmt: skip
-_CONTRACTING = {preposition for preposition, _ in _CONTRACTED}
+_CONTRACTING = frozenset(preposition for preposition, _ in _CONTRACTED)
+_MERGING = frozenset(article for _, article in _CONTRACTED)
 _NO = Piece((), piece([("kein", (NOT,))]).played)  # what *kein* plays in its clause
 _AND = piece([("und", (AND,))])
 
@@ -120,19 +121,20 @@ class Phrases(Language):
         written: list[str] = []
         before, comma = "", False
         for word in text.texts:
-            contracted = _CONTRACTED.get((before, word))
             if word == ",":
                 comma = bool(written)
-            elif contracted is not None:
-                written[-1] = contracted
+            elif word in _MERGING and (before, word) in _CONTRACTED:
+                written[-1] = _CONTRACTED[before, word]
             else:
                 if comma:
                     written[-1] += ","
                     comma = False
-                written.append(word.removeprefix(UNCONTRACTED))
-            words.append(max(0, len(written) - 1))
-            before = word
-        return " ".join(written), words
+                written.append(word)
+                before = word
+            words.append(len(written) - 1)
+        if words[0] < 0:
+            words[0] = 0
+        return " ".join(written).replace(UNCONTRACTED, ""), words
 
     @override
     def gender(self, noun: Noun) -> str:
@@ -165,7 +167,8 @@ class Phrases(Language):
         With *kein*, it negates the clause ``negated_by``. A ``light`` phrase leaves a heavy
         relative clause for the end of the clause.
         """
-        text.add(before, phrase.unit)
+        if before is not EMPTY:
+            text.add(before, phrase.unit)
         core, owner = phrase.core, phrase.owner
         if phrase.beside is not None and text.texts and text.texts[-1] in _CONTRACTING:
             text.texts[-1] = UNCONTRACTED + text.texts[-1]  # *zu dem Mann und der Frau*
