@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
@@ -68,13 +69,17 @@ class GermanReader(GermanClauses):
         super().__init__([_with_small_letter(first, self._asks), *others])
         self._first = first
         self._rests: dict[tuple[int, Before], list[Facts]] = {}
-        self.readings = [GermanReading(facts) for facts in islice(self._sentences(), MOST_READINGS)]
+        self._facts = list(dict.fromkeys(islice(self._sentences(), MOST_READINGS)))
+
+    @cached_property
+    def readings(self) -> list[GermanReading]:
+        return [GermanReading(facts) for facts in self._facts]
 
     @property
     def findings(self) -> list[str]:
         if self._first[0].islower():
             return [f"'{self._first}' at the beginning needs a capital"]
-        if self.readings:
+        if self._facts:
             return []
         around = " ".join(self.words[max(0, self.furthest - 3) : self.furthest + 3])
         reasons = "; ".join(reason for reason in self.reasons if reason)
@@ -107,6 +112,8 @@ class GermanReader(GermanClauses):
     def _continued(self, clauses: Iterator[tuple[int, Result]], before: Before) -> Iterator[Facts]:
         """Yield main clauses with the rest of the sentence."""
         for end, main in clauses:
+            if before.condition == "open" and not _is_unreal(main):
+                continue
             condition = before.condition or ("open" if _is_unreal(main) else "")
             after = before._replace(condition=condition)
             if self.words[end] == "und" or self.words[end + 1] == "aber":
@@ -142,7 +149,7 @@ class GermanReader(GermanClauses):
         if self.words[place] != ",":
             return
         plain = before._replace(person="", subject=None)
-        if before.condition != "open" and not before.asked:
+        if not before.asked:
             for use in ("beside", "consequence"):
                 for after, _ in self._conjunctions(place + 1, use):
                     clauses = self.main_clauses(after, inverted=use == "consequence")
