@@ -25,6 +25,24 @@ from datamodules.grammar.meaning.phrases import (
     inner_clauses,
 )
 from datamodules.grammar.pairs import SentencePair, write_pair
+from tests.datamodules.grammar.meanings import (
+    ADJECTIVES,
+    HE,
+    HOUSE,
+    ME,
+    ON,
+    SHE,
+    SLEEP,
+    clause,
+    compared,
+    condition,
+    phrase,
+    saying,
+    seen,
+    shared,
+    sold,
+    two,
+)
 from tests.datamodules.grammar.samples import Link, pairs, parsed_links, split
 
 
@@ -101,6 +119,59 @@ def test_sure_and_possible_links(mode, english, french, links):
     assert links_of(clause) == (english, french, links)
 
 
+@pytest.mark.parametrize(
+    ("built", "source", "target", "links"),
+    [
+        # A preposition that the verb governs is linked to one of the other language, or not at all.
+        ([clause(HE, "count", oblique=two("the man", "the king"), **ON)],
+         "He counts on the man and the king.", "Il compte sur l'homme et le roi.",
+         "0-0 1-1 2-2 3-3 4-3 5-4 6-5 7-6"),
+        ([clause(HE, "obey", oblique=phrase("the king"), **ON)],
+         "He obeys the king.", "Il obéit au roi.", "0-0 1-1 2-2 3-3"),
+        ([clause(HE, "wait for", object=phrase("the bus"))],
+         "He waits for the bus.", "Il attend l'autobus.", "0-0 1-1 3-2 4-2"),
+        ([seen("the bed", "oblique", "sleep", subject=HE, **ON)],
+         "I see the bed that he sleeps on.", "Je vois le lit sur lequel il dort.",
+         "0-0 1-1 2-2 3-3 4-5 5-6 6-7 7-4"),
+        ([clause(HE, "think", oblique=HOUSE, **ON)],
+         "He thinks of it.", "Il y pense.", "0-0 1-2 2-1 3-1"),
+        ([clause(HE, "give", object=phrase("a book"), recipient=two("the man", "the king"),
+                 frame="ditransitive")],
+         "He gives a book to the man and the king.", "Il donne un livre à l'homme et au roi.",
+         "0-0 1-1 2-2 3-3 4-4 4-7 5-5 6-5 7-6 8-7 9-8"),
+        ([seen("the man", "owner", "sleep", subject=phrase("whose dog"), **SLEEP)],
+         "I see the man whose dog sleeps.", "Je vois l'homme dont le chien dort.",
+         "0-0 1-1 2-2 3-2 4-3 5-5 6-6"),
+        ([clause(ME, "see", "past", object=HOUSE, place=saying("there"))],
+         "I saw it there.", "Je l'y ai vue.", "0-0 1?2 1-3 2-1 3-1"),
+        (shared(clause(ME, "buy", object=phrase("the house")), "sell", object=HOUSE),
+         "I buy the house and sell it.", "J'achète la maison et la vends.",
+         "0-0 1-0 2-1 3-2 4-3 5-5 6-4"),
+        (condition(clause(HE, "be", "supposed", adjective=ADJECTIVES["ill"]),
+                   clause(HE, "sleep", "unreal", **SLEEP)),
+         "If he were ill, he would sleep.", "S'il était malade, il dormirait.",
+         "0-0 1-0 2-1 3-2 4-3 5?4 6-4"),
+        ([sold(Mode("past"), phrase("the man"))],
+         "The house was sold by the man.", "La maison a été vendue par l'homme.",
+         "0-0 1-1 2?2 2-3 3-4 4-5 5-6 6-6"),
+        ([clause(HE, "see", Mode("perfect", "never"), object=SHE)],
+         "He has never seen her.", "Il ne l'a jamais vue.", "0-0 1-2 2-1 2-3 3-4 4-2"),
+        ([clause(HE, "see", question="what")],
+         "What does he see?", "Qu'est-ce qu'il voit?", "0-0 1?0 1?1 1?2 2-1 3-2"),
+        ([clause(HE, "work", "future", question="where", **SLEEP)],
+         "Where will he work?", "Où est-ce qu'il travaillera?", "0-0 1?1 1?2 1?3 2-2 3-3"),
+        ([compared("more", "good")], "The house is better than a tree.",
+         "La maison est meilleure qu'un arbre.", "0-0 1-1 2-2 3-3 4-4 5-4 6-5"),
+        ([compared("more", "big")], "The house is bigger than a tree.",
+         "La maison est plus grande qu'un arbre.", "0-0 1-1 2-2 3-3 3-4 4-5 5-5 6-6"),
+    ],
+)  # fmt: skip
+def test_links_of_every_construction(built, source, target, links):
+    meaning = [each if isinstance(each, Joined) else Joined(each) for each in built]
+    pair = write_pair(meaning, find_language("en"), find_language("fr"))
+    assert (pair.source, pair.target, pair.links) == (source, target, links)
+
+
 def test_clitics_particles_and_times_cross():
     clause = Clause(3, EAT, Mode("present"), Pronoun(FIRST_SINGULAR))
     clause.object = Pronoun(THIRD_SINGULAR, CHEESE)
@@ -155,19 +226,19 @@ def clauses() -> Iterator[Clause]:
             yield from inner_clauses(joined.clause)
 
 
-def phrases(clause: Clause) -> Iterator[NounPhrase]:
-    for phrase in (clause.subject, clause.object, clause.oblique, clause.recipient):
-        if isinstance(phrase, NounPhrase):
-            yield phrase
+def phrases(of: Clause) -> Iterator[NounPhrase]:
+    for part in (of.subject, of.object, of.oblique, of.recipient):
+        if isinstance(part, NounPhrase):
+            yield part
 
 
 @pytest.mark.long
 def test_a_nationality_is_no_quality_of_a_person():
     """*Ich war französisch* is no German: *Franzose*."""
     of_things = 0
-    for clause in clauses():
-        if clause.adjective is not None and clause.adjective.category == "origin":
-            assert kind_of(subject_of(clause)) not in HUMAN
+    for each in clauses():
+        if each.adjective is not None and each.adjective.category == "origin":
+            assert kind_of(subject_of(each)) not in HUMAN
             of_things += 1
     assert of_things > 20
 
@@ -175,9 +246,9 @@ def test_a_nationality_is_no_quality_of_a_person():
 def test_pretty_and_light_stand_alone():
     """*A pretty big house* is a rather big house."""
     alone = 0
-    for clause in clauses():
-        for phrase in phrases(clause):
-            names = {adjective.name for adjective in phrase.core.adjectives}
+    for each in clauses():
+        for part in phrases(each):
+            names = {adjective.name for adjective in part.core.adjectives}
             if names & {"pretty", "light"}:
                 assert len(names) == 1
                 alone += 1
@@ -194,11 +265,11 @@ def test_places_of_adjectives():
 
 def test_sooner_or_later_is_not_denied():
     affirmed = 0
-    for clause in clauses():
-        if isinstance(clause.time, Adverbial) and "affirmed" in clause.time.expression.kinds:
-            assert not clause.mode.negation
+    for each in clauses():
+        if isinstance(each.time, Adverbial) and "affirmed" in each.time.expression.kinds:
+            assert not each.mode.negation
             affirmed += 1
-    assert affirmed > 20
+    assert affirmed > 5
 
 
 def test_no_adverb_stands_beside_another():
