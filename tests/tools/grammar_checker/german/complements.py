@@ -260,6 +260,8 @@ def _counted(
     for clause in (parts.infinitive, parts.that):
         counted += clause.tally if clause is not None else ()
     counted += [("verb", verb) for verb in parts.group.verbs]
+    if parts.group.passive:
+        counted.append(("passive", "passive"))
     if parts.group.tense:
         counted.append(("tense", parts.group.tense))
     return tuple(sorted(counted))

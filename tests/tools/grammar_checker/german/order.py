@@ -96,8 +96,8 @@ def late_pronoun(parts: Parts, objects: Sequence[Item]) -> bool:
         before = items[:place]
         if any(item.kind not in (*SHORT_PRONOUNS, "noun", "with") for item in before):
             return True
-        # Before the last verb, *die Frau, die ..., sie sieht* tells who sees whom.
-        may_be_subject = pronoun.text in ("sie", "es") and not parts.is_main
+        # Without a choice of the first part, *sieht die Frau, die ..., sie* tells who sees whom.
+        may_be_subject = pronoun.text in ("sie", "es") and not parts.front
         if any(item.related for item in before) and not may_be_subject:
             return True
     return False

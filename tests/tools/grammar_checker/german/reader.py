@@ -1,6 +1,6 @@
 """German sentences: main clauses side by side, with subordinate clauses before and behind."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import islice
@@ -11,7 +11,6 @@ from tests.tools.grammar_checker.german.items import CONTRACTED, PRONOUNS
 from tests.tools.grammar_checker.german.parts import Result
 from tests.tools.grammar_checker.german.phrases import Reading, Tally, determiners
 from tests.tools.grammar_checker.german.words import EXPRESSIONS
-from tests.tools.grammar_checker.reader import KINDS
 from tests.tools.grammar_checker.translation import Attached, Governed, Mention, Placed, Roles
 
 MOST_READINGS = 5000  # most readings of a sentence
@@ -46,7 +45,7 @@ class GermanReading:
         self.governed: list[Governed] = []
         self.attached: list[Attached] = []
         self.placed: list[Placed] = []
-        self.seen: dict[str, Counter[str]] = {kind: Counter() for kind in KINDS}
+        self.seen: dict[str, Counter[str]] = defaultdict(Counter)
         self.nouns: Counter[tuple[str, bool | None]] = Counter()  # nouns with their numbers
         for kind, word, *others in facts.tally:
             if kind == "noun":
