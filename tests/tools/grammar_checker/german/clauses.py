@@ -1,6 +1,7 @@
 """German clauses: main clauses, and subordinate ones with the verb at the end."""
 
 from collections.abc import Iterator
+from itertools import chain
 
 from tests.tools.grammar_checker.german.complements import has_infinitive, results
 from tests.tools.grammar_checker.german.items import Item
@@ -43,12 +44,27 @@ class GermanClauses(GermanVerbs):
         for start, front in fronts:
             for wanted, prefix, finite in self.finite_verbs(start):
                 for middle, items in self._fields(start + 1, front):
-                    for end, group in self.right_half(middle, wanted, prefix, finite):
+                    ends = self.right_half(middle, wanted, prefix, finite)
+                    if gap is not None:
+                        ends = chain(ends, self._with_infinitive(middle, wanted, prefix, finite))
+                    for end, group in ends:
                         parts = Parts(items, group, gap, subject, len(front), is_main=True)
                         for found in self._finished(end, parts):
                             if found not in seen:
                                 seen.add(found)
                                 yield found
+
+    def _with_infinitive(
+        self, place: int, wanted: str, prefix: str, group: Group
+    ) -> Iterator[tuple[int, Group]]:
+        """Yield the ends of a clause that asks for the object of its infinitive.
+
+        *Was versucht sie zu sehen?* has no comma.
+        """
+        for after, inner in self.infinitives_with_zu(place):
+            for end, outer in self.right_half(after, wanted, prefix, group):
+                if has_infinitive(outer):
+                    yield end, outer._replace(verbs=(*outer.verbs, inner))
 
     def questions(self, place: int) -> Iterator[tuple[int, Result, str]]:
         """Yield the questions at a place, with what they ask for."""
@@ -141,13 +157,15 @@ class GermanClauses(GermanVerbs):
 
     def _owned_clauses(self, place: int) -> Iterator[tuple[int, Result]]:
         """Yield the relative clauses that begin with *dessen* or *deren* and a noun."""
-        word = self.words[place]
-        if word not in OWNERS:
-            return
-        gap = Item("owner", word, tuple(Reading("", each, "", ()) for each in OWNERS[word]))
-        for phrase in self.owned(place + 1):
-            owned = Item("noun", "", phrase.readings)
-            yield from self._with_last_verb(phrase.end, gap, (owned,))
+        for after, words, cases in ((place, (), "nad"), *self.prepositions(place)):
+            owner = self.words[after]
+            if owner not in OWNERS:
+                continue
+            gap = Item("owner", owner, tuple(Reading("", each, "", ()) for each in OWNERS[owner]))
+            for phrase in self.owned(after + 1):
+                readings = tuple(each for each in phrase.readings if each.case in cases)
+                owned = Item("with" if words else "noun", "", readings, " ".join(words))
+                yield from self._with_last_verb(phrase.end, gap, (owned,))
 
     def _relative_pronouns(self, place: int) -> Iterator[tuple[int, Item]]:
         for after, words, cases in ((place, (), "nad"), *self.prepositions(place)):

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from itertools import permutations, product
 
-from tests.tools.grammar_checker.german.items import RESTING, Item
+from tests.tools.grammar_checker.german.items import RESTING, SELF, Item
 from tests.tools.grammar_checker.german.order import (
     is_early,
     late_frequency,
@@ -26,7 +26,6 @@ from tests.tools.grammar_checker.translation import Roles
 REFLEXIVE = {"mich": ("a", ("1s",)), "mir": ("d", ("1s",)), "uns": ("ad", ("1p",))}
 """Pronouns that may be reflexive, with cases and persons; *sich* stands for the third person."""
 THIRD = ("3s", "3p")
-SELF = (("person", "self"),)
 NO_ITEM = Item("", "")
 
 
@@ -76,6 +75,8 @@ def _with_frame(
     if late_pronoun(parts, objects) or late_frequency(parts, objects):
         return
     if parts.infinitive is not None and subject.person != parts.infinitive.person:
+        return
+    if subject.person not in THIRD and any(item.text.endswith(" sich") for item in parts.items):
         return
     for frame in WORDS.frames[parts.group.lowest]:
         if _fits_clause(parts, frame) and _fits_auxiliary(parts.group, frame):

@@ -62,6 +62,7 @@ def _with_da() -> dict[str, tuple[str, str]]:
 WITH_DA = _with_da()
 
 
+SELF = (("person", "self"),)
 COMPARING = {"weniger": "less", "so": "as", "genauso": "as", "ebenso": "as"}
 
 
@@ -186,6 +187,9 @@ class GermanItems(GermanPhrases):
                 self.reject(end, f"'{last} {word}' must contract")
             if word in PRONOUNS:
                 phrases.append(Phrase(end + 1, word, pronoun_readings(word)))
+            elif word == "sich":
+                readings = tuple(Reading(case, "", "", SELF) for case in cases)
+                phrases.append(Phrase(end + 1, word, readings))
             for phrase in phrases:
                 yield from self._governed(preposition, cases, phrase)
 
@@ -210,7 +214,7 @@ class GermanItems(GermanPhrases):
         if phrase.text == "es":
             readings = tuple(reading._replace(gender="x") for reading in readings)
         if readings:
-            determiner = phrase.determiner or "name" * (phrase.text not in PRONOUNS)
+            determiner = phrase.determiner or "name" * (phrase.text not in (*PRONOUNS, "sich"))
             yield phrase.end, Item("with", text, readings, preposition, determiner)
         else:
             self.reject(phrase.end, f"'{text}' has a wrong case")
