@@ -1,7 +1,7 @@
 """Contrastive pairs of all categories, spread over the distances."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice, zip_longest
 
 from datamodules.contrast_pairs import ContrastPair
@@ -37,11 +37,10 @@ def draw_contrast(
             break
         wanted = DISTANCES if usual else lacking
         right = Right(meaning, source, target, write(meaning, target), lexicon, random)
-        line = punctuated(write(meaning, source).sentence, meaning)
         for category, site in sites(right):
             distance = _distance(right, site.decides, site.near)
             if distance in wanted and len(cells[distance, category, site.form]) < EACH:
-                pair = _pair(right, line, category, site)
+                pair = _pair(right, category, site)
                 if pair is not None and pair.distance is not None:
                     filled[pair.distance] += 1
                     cells[pair.distance, category, site.form].append(pair)
@@ -63,12 +62,19 @@ def _meanings(sentences: Sentences, longest: int) -> Iterator[tuple[bool, list[J
 
 
 def _evenly(cells: Cells, distance: int) -> Iterator[ContrastPair]:
-    columns = [cells[key] for key in sorted(cells) if key[0] == distance]
-    rows = zip_longest(*columns)
-    return islice((pair for row in rows for pair in row if pair is not None), EACH)
+    columns: dict[str, list[list[ContrastPair]]] = defaultdict(list)
+    for key in sorted(cells):
+        if key[0] == distance:
+            columns[key[1]].append(cells[key])
+    return islice(_in_turn(list(_in_turn(forms)) for forms in columns.values()), EACH)
 
 
-def _pair(right: Right, source: str, category: str, site: Site) -> ContrastPair | None:
+def _in_turn(lists: Iterable[list[ContrastPair]]) -> Iterator[ContrastPair]:
+    """Yield the first pair of each list, then the second of each, and so on."""
+    return (pair for row in zip_longest(*lists) for pair in row if pair is not None)
+
+
+def _pair(right: Right, category: str, site: Site) -> ContrastPair | None:
     """Return a pair, or None if the error shows in no word, or in their number, or is too far."""
     wrong = site.build()
     if wrong is None:
@@ -82,6 +88,7 @@ def _pair(right: Right, source: str, category: str, site: Site) -> ContrastPair 
     distance = _distance(right, site.decides, place)
     if distance not in DISTANCES:
         return None
+    source = punctuated(right.source_sentence, right.meaning)
     return ContrastPair(source, reference, contrastive, category, distance, site.attractor)
 
 

@@ -1,8 +1,10 @@
 """Words of a wrong sentence, set into the right sentence."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 from datamodules.grammar.drawing.draws import Random
@@ -43,19 +45,14 @@ def _finished(text: Text, texts: Sequence[str], language: Language) -> tuple[str
 def spliced(right: Text, wrong: Text, chosen: Chosen) -> list[str] | None:
     """Return the words of ``right``, the chosen ones as in ``wrong``.
 
-    Returns None if the two sentences differ in their structure.
+    Returns None if the two sentences have not equally many chosen words.
     """
-    if len(right.texts) != len(wrong.texts) or len(right.pieces) != len(wrong.pieces):
+    ours, theirs = list(places(right, chosen)), list(places(wrong, chosen))
+    if len(ours) != len(theirs):
         return None
     words = list(right.texts)
-    for (piece, unit, first), (other, other_unit, _) in zip(
-        right.pieces, wrong.pieces, strict=True
-    ):
-        if unit != other_unit or len(piece.texts) != len(other.texts):
-            return None
-        for number, role, _ in piece.played:
-            if number < len(other.texts) and chosen(unit, role):
-                words[first + number] = other.texts[number]
+    for one, other in zip(ours, theirs, strict=True):
+        words[one] = wrong.texts[other]
     return words
 
 
@@ -140,15 +137,32 @@ class Right:
         """Finish a sentence of other words."""
         return with_words(self.written.text, texts, self.language)
 
-    def another_gender(self, noun: Noun) -> Noun | None:
+    @cached_property
+    def source_sentence(self) -> str:
+        """The sentence in the source language."""
+        return write(self.meaning, self.source).sentence
+
+    def sounds_the_same(self, change: Change) -> bool:
+        """Return whether the source sentence does not tell the changed meaning from the right."""
+        right = self.source_sentence
+        with change():
+            return write(self.meaning, self.source).sentence == right
+
+    def another_gender(self, noun: Noun, genders: str = "mfn") -> Noun | None:
         """Draw a noun of the same class and of another gender in the language."""
         gender = self.language.gender(noun)
-        others = [
-            other
-            for other in self.lexicon.nouns
-            if other.kind == noun.kind and other.counted and self.language.gender(other) != gender
-        ]
-        return others[int(self.random() * len(others))] if others else None
+        others = _of_genders(self.language, self.lexicon.nouns, noun.kind)
+        fitting = [other for each in genders if each != gender for other in others.get(each, ())]
+        return fitting[int(self.random() * len(fitting))] if fitting else None
+
+
+@cache
+def _of_genders(language: Language, nouns: tuple[Noun, ...], kind: str) -> dict[str, list[Noun]]:
+    found: dict[str, list[Noun]] = defaultdict(list)
+    for noun in nouns:
+        if noun.kind == kind and noun.counted:
+            found[language.gender(noun)].append(noun)
+    return found
 
 
 def of(unit: int, *roles: int) -> Chosen:

@@ -8,8 +8,19 @@ Categories follow LingEval97 (Sennrich 2017); a language without the category yi
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import TypeGuard
 
+from datamodules.grammar.contrast.ambiguity import (
+    SINGULAR_ALLOWED,
+    competes,
+    could_be_reversed,
+    decides,
+    has_one_gender,
+    listed,
+    may_stand_for_a_clause,
+    shows_number,
+    strange_parts,
+    words_of,
+)
 from datamodules.grammar.contrast.edits import (
     Change,
     Chosen,
@@ -20,75 +31,64 @@ from datamodules.grammar.contrast.edits import (
     changed,
     of,
     places,
-    write,
 )
 from datamodules.grammar.drawing.clauses import last_part
-from datamodules.grammar.drawing.vocabulary import is_human
 from datamodules.grammar.languages.language import (
+    ASK,
     DETERMINER,
     MODAL,
     NOT,
     NOUN,
     OBJECT,
+    PASSIVE,
     QUALITY,
+    RECIPIENT,
     SUBJECT,
     TENSE,
     VERB,
     WHO,
-    read_sections,
+    is_subject_gap,
+    subject_of,
 )
 from datamodules.grammar.meaning.phrases import (
     ANIMATE,
+    THIRD_PLURAL,
     Clause,
     Mode,
     Noun,
     NounPhrase,
-    Participant,
     Pronoun,
-    Verb,
 )
-
-_LISTS = read_sections(__package__, "verbs.txt")
-IDLE = {code: frozenset(_LISTS[f"idle_{code}"]) for code in ("en", "de")}
-ALIKE = frozenset(tuple(verb.split()) for verb in _LISTS["alike"])
-_EXCLUDED = {verb: cells[0].split() for verb, cells in _LISTS["excluded"].items()}
-_OPEN = {verb: cells[0].split() for verb, cells in _LISTS["open"].items()}
-_LIVING_FRAMES = ("intransitive", "reporting", "prepositional")
-"""Frames whose verbs have no thing as a subject if the grammar gives them living beings only; with
-an object, a thing may be the means (*the bat broke the window*)."""
-_MOVING = ("machine", "vehicle")
-_OF_THINGS = (
-    "age", "recover", "resemble", "resist", "stay", "succeed:prepositional", "suffer",
-    "survive:prepositional", "win",
-)  # fmt: skip
-"""Verbs of these frames that fit things too."""
-
-
-def decides(verb: Verb, role: int, noun: Noun, other: Noun) -> bool:
-    """Return whether a verb excludes the ``other`` sense of its subject or object ``noun``."""
-    if role == OBJECT:
-        word = noun.name.partition(":")[0]
-        return other.kind in _EXCLUDED.get(verb.name, ()) and word not in _OPEN.get(verb.name, ())
-    lives = verb.frame in _LIVING_FRAMES and set(verb.subjects) <= set(ANIMATE)
-    return lives and verb.name not in _OF_THINGS and other.kind not in (*ANIMATE, *_MOVING)
-
 
 CONTROLLED = ("negation", "particle")  # lack words; ``NAME_control`` has equal length
 NOT_SHARE = 0.35  # share of *not* that becomes *never*, to balance both directions
+_GROUP = (VERB, TENSE, MODAL, PASSIVE, ASK)  # roles of the words of a verb group
 
 
 def number(right: Right) -> Iterator[Site]:
     """Yield verbs in the number that the subject has not."""
-    for clause in right.clauses:
-        subject = clause.antecedent if clause.gap == "subject" else clause.subject
-        if clause.verb.frame == "inverse" or not _is_countable(subject):
+    for clause, subject, form in _subjects(right):
+        if subject.beside is None and form:
+            core = subject.core
+            other = core._replace(
+                plural=not core.plural, determiner="the" if core.determiner else ""
+            )
+            change = partial(changed, subject, core=other)
+            chosen = of(clause.unit, *_GROUP)
+            yield from _sites(right, (subject.unit, NOUN), change, chosen, form, _misleads(subject))
+
+
+def coordination(right: Right) -> Iterator[Site]:
+    """Yield singular verbs of two subjects (*the man and the woman sleeps*)."""
+    for clause, subject, _ in _subjects(right):
+        second = subject.beside
+        if second is None or subject.core.noun.kind in SINGULAR_ALLOWED:
             continue
-        core = subject.core
-        other = core._replace(plural=not core.plural, determiner="the" if core.determiner else "")
-        change = partial(changed, subject, core=other)
-        chosen = of(clause.unit, VERB, TENSE, MODAL)
-        form = "plural" if core.plural else "singular"
-        yield from _sites(right, (subject.unit, NOUN), change, chosen, form, _misleads(subject))
+        core = subject.core._replace(plural=False, determiner="the")
+        change = partial(changed, subject, core=core, beside=None)
+        for site in _sites(right, (subject.unit, NOUN), change, of(clause.unit, *_GROUP)):
+            if site.decides < site.near:  # *kommt der Mann und die Frau* is said
+                yield site
 
 
 def gender(right: Right) -> Iterator[Site]:
@@ -96,41 +96,43 @@ def gender(right: Right) -> Iterator[Site]:
     if not right.language.agrees_in_gender:
         return
     for clause in right.clauses:
+        described = _subject_phrase(clause) if clause.adjective is not None else None
+        if described is not None and described.beside is None:
+            yield from _of_another_gender(right, described, of(clause.unit, QUALITY))
         for phrase in _phrases(clause):
-            other = right.another_gender(phrase.core.noun)
-            if other is None or is_human(phrase.core.noun):  # many persons may have either gender
+            if phrase.beside is not None:
                 continue
-            change = partial(changed, phrase, core=phrase.core._replace(noun=other))
-            choices = [of(phrase.unit, DETERMINER)]
-            if phrase.relative is not None:
-                choices.append(of(phrase.relative.unit, WHO))
-            if phrase is clause.subject and clause.adjective is not None:
-                choices.append(of(clause.unit, QUALITY))
-            form = right.language.gender(phrase.core.noun)
-            for chosen in choices:
-                yield from _sites(right, (phrase.unit, NOUN), change, chosen, form)
+            yield from _of_another_gender(right, phrase, of(phrase.unit, DETERMINER))
+            relative = phrase.relative
+            if relative is not None and _follows(right, phrase, relative):
+                yield from _of_another_gender(right, phrase, of(relative.unit, WHO))
 
 
 def antecedent(right: Right) -> Iterator[Site]:
-    """Yield pronouns in another gender than the noun in the clause before.
+    """Yield pronouns in another gender than the thing in the clause before.
 
-    The source does not tell the gender: *it*, *they*, not *she*.
+    The source does not tell the gender (*it*, *they*), and no other noun before the pronoun has
+    the gender of the wrong one.
     """
     for before, joined in zip(right.meaning, right.meaning[1:], strict=False):
         for name, role in (("subject", SUBJECT), ("object", OBJECT)):
             pronoun, stands_for = getattr(joined.clause, name), getattr(before.clause, name)
             if not isinstance(pronoun, Pronoun) or not isinstance(stands_for, NounPhrase):
                 continue
-            if pronoun.noun is not stands_for.core.noun:
+            noun, near = pronoun.noun, right.first(joined.clause.unit, role)
+            place = right.first(stands_for.unit, NOUN)
+            if noun is not stands_for.core.noun or near is None or place is None:
                 continue
-            other = right.another_gender(pronoun.noun)
-            near = right.first(joined.clause.unit, role)
-            decides = right.first(stands_for.unit, NOUN)
-            if other is not None and near is not None and decides is not None:
-                changes = {name: pronoun._replace(noun=other)}
-                change = partial(changed, joined.clause, **changes)
-                form = right.language.gender(stands_for.core.noun)
-                yield Site(decides, near, partial(_with_wrong_pronoun, right, change), form)
+            if noun.kind in ANIMATE or pronoun.beside or not has_one_gender(noun, right.language):
+                continue
+            for wrong in _wrong_genders(right, joined.clause, name, near):
+                other = right.another_gender(noun, wrong)
+                if other is not None:
+                    change = partial(changed, joined.clause, **{name: pronoun._replace(noun=other)})
+                    if right.sounds_the_same(change):
+                        form = f"{right.language.gender(noun)} {wrong}"
+                        build = partial(right.with_wrong, change, lambda unit, role: True)
+                        yield Site(place, near, build, form)
 
 
 def sense(right: Right) -> Iterator[Site]:
@@ -138,25 +140,27 @@ def sense(right: Right) -> Iterator[Site]:
     others = {one: other for pair in right.lexicon.senses for one, other in (pair, pair[::-1])}
     bound = {noun for clause in right.clauses for noun in _pronoun_nouns(clause)}
     for clause in right.clauses:
-        for phrase, role in ((clause.subject, SUBJECT), (clause.object, OBJECT)):
+        governed = ((each, OBJECT) for each in (clause.object, clause.oblique))
+        for phrase, role in ((clause.subject, SUBJECT), *governed):
             if not isinstance(phrase, NounPhrase) or phrase.core.noun in bound:
                 continue
-            other = others.get(phrase.core.noun)
-            if other is None or not decides(clause.verb, role, phrase.core.noun, other):
+            noun, plural = phrase.core.noun, phrase.core.plural
+            other = others.get(noun)
+            if other is None or not decides(clause.verb, role, noun, other):
                 continue
             place, verb = right.first(phrase.unit, NOUN), right.first(clause.unit, VERB)
-            if place is None or verb is None:
+            if place is None or verb is None or (plural and not other.counted):
                 continue
-            if other.counted or not phrase.core.plural:
-                change = partial(changed, phrase, core=phrase.core._replace(noun=other))
-                build = partial(_in_other_sense, right, change, phrase.unit, place)
-                yield Site(verb, place, build)
+            change = partial(changed, phrase, core=phrase.core._replace(noun=other))
+            one, two = (words_of(each, plural, "", right.language) for each in (noun, other))
+            if one != two and right.sounds_the_same(change):
+                yield Site(verb, place, partial(right.all_wrong, change, place), noun.name)
 
 
 def negation(right: Right) -> Iterator[Site]:
     """Yield clauses whose negation is missing."""
     for clause in right.clauses:
-        if clause.mode.negation:
+        if clause.mode.negation and not clause.question:
             yield from _other_negation(right, clause, "")
 
 
@@ -164,29 +168,28 @@ def negation_control(right: Right) -> Iterator[Site]:
     """Yield clauses with *never* for *not*, or the reverse."""
     for clause in right.clauses:
         mode = clause.mode
-        if mode.negation == "not":
-            if right.random() >= NOT_SHARE:
-                continue
-            yield from _other_negation(right, clause, "never")
-        elif mode.negation:
-            yield from _other_negation(right, clause, "not")
+        if clause.question or (mode.negation == "not" and right.random() >= NOT_SHARE):
+            continue
+        if mode.negation:
+            other = "never" if mode.negation == "not" else "not"
+            yield from _other_negation(right, clause, other)
 
 
 def particle(right: Right) -> Iterator[Site]:
-    """Yield verbs without the separate part that belongs to them (*wakes up*, *weckt ... auf*)."""
-    for verb, place, _ in _separate_parts(right):
-        yield Site(verb, place, partial(_replaced, right, place, []))
+    """Yield verbs without the separate part that belongs to them (*picks up*, *hebt ... auf*)."""
+    for verb, place, _, part in _separate_parts(right):
+        yield Site(verb, place, partial(_replaced, right, place, []), part)
 
 
 def particle_control(right: Right) -> Iterator[Site]:
-    """Yield verbs with the separate part of another verb."""
+    """Yield verbs with a separate part of another verb that makes no verb with them."""
     known = right.language.separable_verbs
-    parts = sorted({part for _, part in known.values()})
-    for verb, place, name in _separate_parts(right):
-        taken = ALIKE.union(known.values())
-        free = [part for part in parts if (known[name][0], part) not in taken]
-        part = free[int(right.random() * len(free))]
-        yield Site(verb, place, partial(_replaced, right, place, [part]))
+    parts = {known[verb.name][1] for verb in right.lexicon.verbs if verb.name in known}
+    for verb, place, stem, part in _separate_parts(right):
+        strange = [each for each in strange_parts(right.language.code, stem) if each in parts]
+        if strange:
+            other = strange[int(right.random() * len(strange))]
+            yield Site(verb, place, partial(_replaced, right, place, [other]), part)
 
 
 def case(right: Right) -> Iterator[Site]:
@@ -194,16 +197,55 @@ def case(right: Right) -> Iterator[Site]:
     for clause in right.clauses:
         phrase = clause.object
         other = right.language.verb_of_another_case(clause.verb)
-        if isinstance(phrase, NounPhrase) and other is not None:
+        if other is None or clause.mode.passive or listed("either_case", clause.verb.name):
+            continue
+        if isinstance(phrase, NounPhrase):
             change = partial(changed, clause, verb=other)
             yield from _sites(right, (clause.unit, VERB), change, all_of(phrase.unit))
+
+
+def reflexive(right: Right) -> Iterator[Site]:
+    """Yield *him* for *himself*, and the reverse, with verbs that fit both."""
+    for clause in right.clauses:
+        pronoun, subject = clause.object, _subject_phrase(clause)
+        if not isinstance(pronoun, Pronoun) or subject is None or not clause.verb.reflexive:
+            continue
+        gender = pronoun.gender if pronoun.noun is None else pronoun.noun.gender
+        fits = pronoun.person == THIRD_PLURAL or gender == subject.core.noun.gender
+        if subject.person == pronoun.person and fits and not clause.mode.passive:
+            other = pronoun._replace(reflexive=not pronoun.reflexive)
+            change = partial(changed, clause, object=other)
+            form = "reflexive" if pronoun.reflexive else "plain"
+            yield from _sites(right, (subject.unit, NOUN), change, all_of(clause.unit), form)
+
+
+def clitics(right: Right) -> Iterator[Site]:
+    """Yield two pronouns before a French verb in the wrong order (*le me donne*)."""
+    for clause in right.clauses:
+        if isinstance(clause.object, Pronoun) and isinstance(clause.recipient, Pronoun):
+            one, other = (right.first(clause.unit, role) for role in (OBJECT, RECIPIENT))
+            if right.language.code == "fr" and one is not None and other is not None:
+                first, second = sorted((one, other))
+                yield Site(first, second, partial(_swapped, right, first, second))
+
+
+def mood(right: Right) -> Iterator[Site]:
+    """Yield the French indicative where a conjunction or verb asks for the subjunctive."""
+    if right.language.code != "fr":
+        return
+    for clause, conjunction, _ in right.meaning:
+        if conjunction is not None:
+            yield from _other_mood(right, clause, all_of(conjunction.unit))
+    for clause in right.clauses:
+        if clause.complement is not None:
+            yield from _other_mood(right, clause.complement, of(clause.unit, VERB))
 
 
 CATEGORIES: dict[str, Callable[[Right], Iterator[Site]]] = {
     each.__name__: each
     for each in (
-        number, gender, antecedent, sense, negation, negation_control, particle,
-        particle_control, case,
+        number, coordination, gender, antecedent, sense, negation, negation_control, particle,
+        particle_control, case, reflexive, clitics, mood,
     )
 }  # fmt: skip
 
@@ -230,22 +272,64 @@ def _sites(
         yield Site(place, near, partial(right.with_wrong, change, chosen), form, attractor)
 
 
-def _with_wrong_pronoun(right: Right, change: Change) -> Wrong | None:
-    source = write(right.meaning, right.source).sentence
-    with change():
-        if write(right.meaning, right.source).sentence != source:
-            return None
-    return right.with_wrong(change, lambda unit, role: True)
-
-
-def _in_other_sense(right: Right, change: Change, unit: int, place: int) -> Wrong | None:
-    """Return the sentence of the changed meaning, unless both senses are the same word."""
-    with change():
-        wrong = write(right.meaning, right.language)
-    noun = next(places(wrong.text, of(unit, NOUN)))
-    if wrong.text.texts[noun] == right.written.text.texts[place]:
+def _subject_phrase(clause: Clause) -> NounPhrase | None:
+    """Return the subject of the sentence as it is written, if it is a noun phrase."""
+    if clause.verb.frame == "inverse":
         return None
-    return wrong.sentence, place
+    subject = subject_of(clause)
+    return subject if isinstance(subject, NounPhrase) else None
+
+
+def _subjects(right: Right) -> Iterator[tuple[Clause, NounPhrase, str]]:
+    """Yield clauses with their subjects, and with the number if no other reading is possible.
+
+    A relative clause that does not follow its noun at once may belong to another one.
+    """
+    for clause in right.clauses:
+        subject = _subject_phrase(clause)
+        if subject is None:
+            continue
+        apart = is_subject_gap(clause) and not _follows(right, subject, clause)
+        open_ = apart or could_be_reversed(clause, subject, right.language)
+        core = subject.core
+        form = "plural" if core.plural else "singular"
+        shown = shows_number(core.noun, core.determiner, right.language)
+        yield clause, subject, form if shown and not open_ else ""
+
+
+def _follows(right: Right, phrase: NounPhrase, relative: Clause) -> bool:
+    """Return whether a relative clause follows its noun at once: it belongs to no other noun."""
+    noun, relative_pronoun = right.first(phrase.unit, NOUN), right.first(relative.unit, WHO)
+    if noun is None or relative_pronoun is None:
+        return False
+    between = right.written.text.texts[noun + 1 : relative_pronoun]
+    return between in ([], [","])
+
+
+def _of_another_gender(right: Right, phrase: NounPhrase, chosen: Chosen) -> Iterator[Site]:
+    noun = phrase.core.noun
+    other = right.another_gender(noun)
+    if other is None or not has_one_gender(noun, right.language):
+        return
+    # Not *das Messer*: *die Messer* is right, as a plural.
+    if shows_number(noun, "", right.language) or not noun.counted:
+        change = partial(changed, phrase, core=phrase.core._replace(noun=other))
+        form = f"{right.language.gender(noun)} {right.language.gender(other)}"
+        yield from _sites(right, (phrase.unit, NOUN), change, chosen, form)
+
+
+def _wrong_genders(right: Right, clause: Clause, name: str, near: int) -> Iterator[str]:
+    """Yield the genders of which a pronoun can stand for no noun before it, nor for a clause."""
+    pronoun = getattr(clause, name)
+    german = right.language.code == "de"
+    of_clauses = "n" if german else "m" if name == "object" else ""
+    for wrong in "mfn" if german else "mf":
+        numbers = {pronoun.person == THIRD_PLURAL}
+        if german and wrong == "f" and name == "object":
+            numbers.add(True)  # *sie* is *them* too
+        said = wrong in of_clauses and may_stand_for_a_clause(clause, name)
+        if not said and not competes(right, near, wrong, numbers):
+            yield wrong
 
 
 def _other_negation(right: Right, clause: Clause, word: str) -> Iterator[Site]:
@@ -267,22 +351,35 @@ def _negated(clause: Clause, mode: Mode) -> Iterator[None]:
         yield
 
 
-def _separate_parts(right: Right) -> Iterator[tuple[int, int, str]]:
-    """Yield the places of a verb and of its separate part, with the name of the verb."""
-    text = right.written.text
+def _separate_parts(right: Right) -> Iterator[tuple[int, int, str, str]]:
+    """Yield the places of a verb and of its separate part, with the stem and the part."""
+    text, known, code = right.written.text, right.language.separable_verbs, right.language.code
     for clause in right.clauses:
-        _, part = right.language.separable_verbs.get(clause.verb.name, ("", ""))
+        stem, part = known.get(clause.verb.name, ("", ""))
         verbs = list(places(text, of(clause.unit, VERB)))
-        part_place = next((place for place in verbs if part and text.texts[place] == part), None)
-        is_idle = clause.verb.name in IDLE.get(right.language.code, ())
-        if part_place is not None and verbs[0] != part_place and not is_idle:
-            yield verbs[0], part_place, clause.verb.name
+        place = next((place for place in verbs if part and text.texts[place] == part), None)
+        if place is not None and verbs[0] != place and not listed(f"idle_{code}", clause.verb.name):
+            yield verbs[0], place, stem, part
 
 
 def _replaced(right: Right, place: int, words: list[str]) -> Wrong:
     texts = list(right.written.text.texts)
     texts[place : place + 1] = words
     return right.sentence_of(texts), place
+
+
+def _swapped(right: Right, first: int, second: int) -> Wrong:
+    texts = list(right.written.text.texts)
+    texts[first], texts[second] = texts[second], texts[first]
+    return right.sentence_of(texts), first
+
+
+def _other_mood(right: Right, clause: Clause, deciding: Chosen) -> Iterator[Site]:
+    place = next(places(right.written.text, deciding), None)
+    near = right.first(clause.unit, VERB)
+    if clause.mode.subjunctive and place is not None and near is not None:
+        change = partial(changed, clause, mode=clause.mode._replace(subjunctive=False))
+        yield Site(place, near, partial(right.with_wrong, change, of(clause.unit, *_GROUP)))
 
 
 def _phrases(clause: Clause) -> Iterator[NounPhrase]:
@@ -295,10 +392,6 @@ def _pronoun_nouns(clause: Clause) -> Iterator[Noun]:
     for each in (clause.subject, clause.object, clause.recipient):
         if isinstance(each, Pronoun) and each.noun is not None:
             yield each.noun
-
-
-def _is_countable(subject: Participant | None) -> TypeGuard[NounPhrase]:
-    return isinstance(subject, NounPhrase) and subject.core.noun.counted
 
 
 def _misleads(subject: NounPhrase) -> bool | None:

@@ -1,0 +1,154 @@
+"""What a reader could take another way: which errors leave a sentence that is right after all."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from datamodules.grammar.contrast.edits import Right
+from datamodules.grammar.languages.language import NOUN, OBJECT, Language, Text, read_sections
+from datamodules.grammar.meaning.phrases import (
+    ANIMATE,
+    GROUPS,
+    THIRD_PLURAL,
+    THIRD_SINGULAR,
+    Clause,
+    Core,
+    Noun,
+    NounPhrase,
+    Participant,
+    Prepositional,
+    Pronoun,
+    Verb,
+)
+
+_LISTS = read_sections(__package__, "verbs.txt")
+_EXCLUDED: dict[str, set[str]] = defaultdict(set)
+for _classes, (_verbs,) in _LISTS["excluded"].items():
+    for _verb in _verbs.split(", "):
+        for _name in _classes.split():
+            _EXCLUDED[_verb].update(GROUPS.get(_name, (_name,)))
+_OPEN = {verb: cells[0].split() for verb, cells in _LISTS["open"].items()}
+_LIVING_FRAMES = ("intransitive", "reporting", "prepositional")
+"""Frames whose verbs have no thing as a subject if the grammar gives them living beings only; with
+an object, a thing may be the means (*the bat broke the window*)."""
+_MOVING = ("machine", "vehicle")
+_TELLING = ("text", "idea", "event")  # what *says* and *proves* things, as persons do
+SINGULAR_ALLOWED = ("food", "drink", "material", "idea", "event")
+"""Classes of which two nouns may be one thing with a singular verb (*salt and pepper is*)."""
+_SAID = ("idea", "event")  # classes that *it* has when it stands for a whole clause
+_THIRD = (THIRD_SINGULAR, THIRD_PLURAL)
+
+
+def listed(section: str, name: str) -> bool:
+    """Return whether a section of ``verbs.txt`` has a word; a language may lack the section."""
+    return name in _LISTS.get(section, {})
+
+
+def strange_parts(code: str, stem: str) -> list[str]:
+    """Return the separate parts that make no verb of the language with ``stem``."""
+    return _LISTS[f"strange_{code}"].get(stem, [""])[0].split()
+
+
+def decides(verb: Verb, role: int, noun: Noun, other: Noun) -> bool:
+    """Return whether a verb excludes the ``other`` sense of a subject (or of what it governs)."""
+    if role == OBJECT:
+        word = noun.name.partition(":")[0]
+        return other.kind in _EXCLUDED[verb.name] and word not in _OPEN.get(verb.name, ())
+    if other.kind in ANIMATE or listed("of_things", verb.name):
+        return False
+    lives = verb.frame in _LIVING_FRAMES and set(verb.subjects) <= set(ANIMATE)
+    says = verb.frame == "reporting" and other.kind in _TELLING
+    return listed("feeling", verb.name) or (lives and not says and other.kind not in _MOVING)
+
+
+def has_one_gender(noun: Noun, language: Language) -> bool:
+    """Return whether a thing or animal has one gender, and its word no sense in another gender."""
+    return not (noun.gender or listed(f"two_genders_{language.code}", noun.name))
+
+
+def words_of(noun: Noun, plural: bool, determiner: str, language: Language) -> list[str]:
+    """Return a noun with its determiner, if there is one."""
+    text = Text()
+    language.noun_phrase(NounPhrase(0, Core(noun, plural, determiner)), text)
+    return text.texts
+
+
+def shows_number(noun: Noun, determiner: str, language: Language) -> bool:
+    """Return whether a noun with *the*, or alone, is singular or plural by its form."""
+    the = "the" if determiner else ""
+    one, other = (words_of(noun, plural, the, language) for plural in (False, True))
+    return noun.counted and one != other
+
+
+def phrases_of(clause: Clause) -> Iterator[NounPhrase]:
+    """Yield the noun phrases of a clause with those inside them, but not those of inner clauses."""
+    place = clause.place.phrase if isinstance(clause.place, Prepositional) else None
+    participants = (clause.subject, clause.object, clause.recipient, clause.oblique)
+    for each in (*participants, clause.standard, place):
+        if isinstance(each, NounPhrase):
+            yield from _parts(each)
+
+
+def _parts(phrase: NounPhrase) -> Iterator[NounPhrase]:
+    yield phrase
+    attribute = None if phrase.attribute is None else phrase.attribute.phrase
+    for inner in (phrase.owner, phrase.beside, attribute):
+        if inner is not None:
+            yield from _parts(inner)
+
+
+def competes(right: Right, near: int, gender: str, numbers: set[bool]) -> bool:
+    """Return whether a noun before a place has a gender, and one of the numbers.
+
+    It could be the antecedent of a pronoun with the wrong gender. *He*, *she* and *they* without
+    an antecedent of their own stand in the first clause.
+    """
+    language = right.language
+    for clause in right.clauses:
+        for each in (clause.subject, clause.object, clause.recipient, clause.oblique):
+            if not isinstance(each, Pronoun) or each.noun is not None or each.person not in _THIRD:
+                continue
+            if each.gender == gender and (each.person == THIRD_PLURAL) in numbers:
+                return True
+        for phrase in phrases_of(clause):
+            place = right.first(phrase.unit, NOUN)
+            if place is None or place >= near:
+                continue
+            if language.gender(phrase.core.noun) == gender and phrase.core.plural in numbers:
+                return True
+            if phrase.beside is not None and True in numbers:
+                return True
+    return False
+
+
+def may_stand_for_a_clause(clause: Clause, name: str) -> bool:
+    """Return whether *it* as subject or object may be the whole clause before (*it is bad*)."""
+    kinds = clause.verb.subjects if name == "subject" else clause.verb.objects
+    if clause.verb.frame == "be":
+        kinds = () if clause.adjective is None else clause.adjective.kinds
+    return not set(_SAID).isdisjoint(kinds)
+
+
+def could_be_reversed(clause: Clause, subject: NounPhrase, language: Language) -> bool:
+    """Return whether a verb in the other number makes the object the subject.
+
+    So in *Das Kind sehen die Frauen*, and in *die Frau, die die Männer sehen*.
+    """
+    other = clause.antecedent if clause.gap == "object" else clause.object
+    if other is None or clause.mode.passive or language.verb_of_another_case(clause.verb) is None:
+        return False
+    plural = other.person != THIRD_SINGULAR
+    return plural != subject.plural and not (
+        _shows_case(subject, language) or _shows_case(other, language)
+    )
+
+
+def _shows_case(participant: Participant, language: Language) -> bool:
+    """Return whether nominative and accusative differ: *er* and *ihn*, *ein* and *einen*."""
+    if isinstance(participant, NounPhrase):
+        core = participant.core
+        return not core.plural and core.determiner != "" and language.gender(core.noun) == "m"
+    if participant.reflexive or participant.person not in _THIRD:
+        return True
+    noun = participant.noun
+    gender = participant.gender if noun is None else language.gender(noun)
+    return participant.person == THIRD_SINGULAR and gender == "m"
