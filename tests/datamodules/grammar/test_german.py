@@ -229,14 +229,18 @@ def test_relative_clauses(noun, expected):
     assert german(clause("sing:intransitive", PRESENT, noun)) == expected
 
 
-def test_a_relative_clause_with_a_clause_inside_moves_behind_the_verb():
-    light = relative(the("dog"), "sleep:intransitive")
-    assert german(clause("see:transitive", PAST, object=light)) == (
-        "sie hat den Hund, der schläft, gesehen"
-    )
-    heavy = relative(the("king"), "see:transitive", object=light)
-    assert german(clause("see:transitive", PAST, object=heavy)) == (
-        "sie hat den König gesehen, der den Hund, der schläft, sieht"
+def test_relative_clauses_behind_the_verb():
+    dog = relative(the("dog"), "sleep:intransitive")
+    sees = clause("see:transitive", PAST, object=dog)
+    assert german(sees) == "sie hat den Hund gesehen, der schläft"
+    assert german(replace(sees, mode=PRESENT)) == "sie sieht den Hund, der schläft"
+    in_house = Prepositional(Expression("in"), the("house"))
+    assert german(replace(sees, place=in_house)) == "sie hat den Hund, der schläft, im Haus gesehen"
+    tries = replace(sees, mode=Mode("present", "not", modal=VERBS["try"]))
+    assert german(tries) == "sie versucht nicht, den Hund zu sehen, der schläft"
+    heavy = relative(the("king"), "see:transitive", object=dog)
+    assert german(replace(sees, object=heavy, place=in_house)) == (
+        "sie hat den König im Haus gesehen, der den Hund sieht, der schläft"
     )
 
 

@@ -13,8 +13,8 @@ from datamodules.grammar.languages.german.complements import (
     Complements,
     complements_of,
     is_extended,
-    is_heavy,
     is_whose,
+    moved_relatives,
     negated_object,
     place_of_adverb,
 )
@@ -89,6 +89,7 @@ class Parts(NamedTuple):
     group: VerbPieces
     complements: Complements
     negated: Participant | None  # the object whose *kein* negates the clause
+    moved: list[NounPhrase]  # objects with a relative clause behind the verbs
     apart: bool  # whether the infinitive is in a clause of its own (*versucht, ihn zu sehen*)
 
 
@@ -140,7 +141,7 @@ class German(Phrases):
     @override
     def clause(self, clause: Clause, text: Text, order: int) -> None:
         begin = len(text.texts)
-        parts = self._parts(clause)
+        parts = self._parts(clause, order)
         group = parts.group
         first: Participant | Time | None
         if order == SUBORDINATE:
@@ -285,10 +286,8 @@ class German(Phrases):
             text.comma()
         if clause.standard is not None:
             self.noun_phrase(clause.standard, text, self.standard(clause))
-        for each in (*parts.complements.phrases, *parts.complements.prepositional):
-            phrase = each.participant
-            if isinstance(phrase, NounPhrase) and phrase.relative and is_heavy(phrase.relative):
-                self._relative(phrase, text)
+        for phrase in parts.moved:
+            self._relative(phrase, text)
         if clause.complement is not None:
             text.comma()
             text.add(_THAT, clause.unit)
@@ -319,22 +318,21 @@ class German(Phrases):
     def _objects(self, clause: Clause, parts: Parts, text: Text, adverb: Piece) -> None:
         """Write the objects with an adverb (*nicht*, *nie*, *oft*), and the circumstances."""
         phrases = parts.complements.phrases
-        negated = parts.negated
         there = clause.place.__class__ is Adverbial and clause.verb.frame != "be"
         if there:
             self.place(clause, text)
         before = place_of_adverb(clause, phrases)
         for each in phrases[:before]:
-            self._complement(each, clause, text, negated)
+            self._complement(each, clause, parts, text)
         if adverb is not EMPTY:
             text.add(adverb, clause.unit)
         for each in phrases[before:]:
-            self._complement(each, clause, text, negated)
+            self._complement(each, clause, parts, text)
         self.manner(clause, text)
         if not there:
             self.place(clause, text)
         for each in parts.complements.prepositional:
-            self._complement(each, clause, text, negated)
+            self._complement(each, clause, parts, text)
         if clause.adjective is not None:
             text.add(self._quality(clause.adjective.name, clause.degree), clause.unit)
 
@@ -345,9 +343,7 @@ class German(Phrases):
             return _NEGATIONS[mode.negation] if parts.negated is None else EMPTY
         return EMPTY if mode.adverb is None else self._often[mode.adverb.name]
 
-    def _complement(
-        self, written: Complement, clause: Clause, text: Text, negated: Participant | None
-    ) -> None:
+    def _complement(self, written: Complement, clause: Clause, parts: Parts, text: Text) -> None:
         participant, government, role = written
         case, preposition = government
         if isinstance(participant, NounPhrase):
@@ -356,8 +352,8 @@ class German(Phrases):
                 before = self.expressions["by"]
             elif preposition:
                 text.add(governed(preposition), clause.unit)
-            by = clause if participant is negated else None
-            self._noun_phrase(participant, text, case, before, by, light=True)
+            by = clause if participant is parts.negated else None
+            self._noun_phrase(participant, text, case, before, by, participant in parts.moved)
         elif is_thing(participant):
             text.add(pronominal_adverb("da", preposition), clause.unit)
         else:
@@ -372,7 +368,7 @@ class German(Phrases):
             return graded(self._words.comparative(name), "")
         return graded(self._words.quality(name), self.expressions[degree.name].texts[0])
 
-    def _parts(self, clause: Clause) -> Parts:
+    def _parts(self, clause: Clause, order: int) -> Parts:
         mode, verb = clause.mode, self._verbs[clause.verb.name]
         if verb.inverse:
             subject, role = clause.object or _SOMETHING, OBJECT
@@ -386,9 +382,10 @@ class German(Phrases):
         group = self._groups[clause.verb, tense, modal, subject.person, mode.passive]
         complements = complements_of(clause, verb)
         apart = group.infinitive is not EMPTY and not _begins_with_object(clause, subject)
-        return Parts(
-            subject, role, verb, group, complements, negated_object(clause, complements), apart
-        )
+        negated = negated_object(clause, complements)
+        bracketed = order == SUBORDINATE or apart or bool(group.right.texts)
+        moved = moved_relatives(clause, complements, bracketed)
+        return Parts(subject, role, verb, group, complements, negated, moved, apart)
 
     def _group(self, key: tuple[Verb, str, str | None, int, bool]) -> VerbPieces:
         verb, tense, modal, person, passive = key

@@ -115,8 +115,26 @@ def place_of_adverb(clause: Clause, phrases: list[Complement]) -> int:
     return 1 if len(phrases) > 1 and not denied else len(phrases)
 
 
-def is_heavy(relative: Clause) -> bool:
-    """Return whether a relative clause holds a clause, and so moves behind the verb."""
+def moved_relatives(clause: Clause, found: Complements, bracketed: bool) -> list[NounPhrase]:
+    """Return the phrases whose relative clause stands behind the verbs.
+
+    This is so if the relative clause holds a clause, or if nothing else but a negation stands
+    between the phrase and verbs at the end of a ``bracketed`` clause.
+    """
+    every = [each.participant for each in (*found.phrases, *found.prepositional)]
+    last = every[-1] if every and bracketed else None
+    if not found.prepositional and (clause.place or clause.manner or clause.adjective):
+        last = None
+    return [
+        phrase
+        for phrase in every
+        if isinstance(phrase, NounPhrase)
+        and phrase.relative is not None
+        and (phrase is last or _holds_clause(phrase.relative))
+    ]
+
+
+def _holds_clause(relative: Clause) -> bool:
     participants = (relative.subject, relative.object, relative.oblique)
     return relative.complement is not None or any(
         isinstance(each, NounPhrase) and each.relative is not None for each in participants

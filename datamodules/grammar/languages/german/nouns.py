@@ -37,6 +37,7 @@ _WITHOUT_ENDING = {
     "their": "ihr",
 }  # fmt: skip
 """Determiners without an ending in some forms, where the adjective shows gender and case."""
+_OWN = ("his", "her", "its")
 _QUANTITIES = {"some": "einig", "several": "mehrer", "many": "viel"}
 _NUMERALS = {"two": "zwei", "three": "drei", "four": "vier"}
 _GENITIVE_NUMERALS = {"two": "zweier", "three": "dreier"}
@@ -130,7 +131,9 @@ class GermanNouns:
             return _DEFINITE[gender][case], _weak_ending(gender, case)
         if name in _WITH_STRONG_ENDING:
             return _WITH_STRONG_ENDING[name] + strong, _weak_ending(gender, case)
-        if core.possessor is not None:  # *das Mädchen* has *sein*, *die Geisel* has *ihr*
+        if (
+            core.possessor is not None and name in _OWN
+        ):  # *das Mädchen* has *sein*, *die Geisel* has *ihr*
             feminine = self.gender(core.possessor) == "f"
             return _with_ein_ending("ihr" if feminine else "sein", gender, case)
         if name in _WITHOUT_ENDING:

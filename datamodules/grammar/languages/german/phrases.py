@@ -4,7 +4,6 @@ from functools import cache
 
 from typing_extensions import override
 
-from datamodules.grammar.languages.german.complements import is_heavy
 from datamodules.grammar.languages.german.nouns import CASES, GENITIVE, NOMINATIVE, GermanNouns
 from datamodules.grammar.languages.language import (
     AND,
@@ -164,8 +163,8 @@ class Phrases(Language):
     ) -> None:
         """Write a noun phrase in a case, after a preposition.
 
-        With *kein*, it negates the clause ``negated_by``. A ``light`` phrase leaves a heavy
-        relative clause for the end of the clause.
+        With *kein*, it negates the clause ``negated_by``. A ``light`` phrase leaves its relative
+        clause for the end of the clause.
         """
         if before is not EMPTY:
             text.add(before, phrase.unit)
@@ -186,7 +185,7 @@ class Phrases(Language):
             self._noun_phrase(phrase.beside, text, case, EMPTY, negated_by)
         if phrase.attribute is not None:
             self.place_of(phrase.attribute, text)
-        if phrase.relative is not None and not (light and is_heavy(phrase.relative)):
+        if phrase.relative is not None and not light:
             self._relative(phrase, text)
 
     def _relative(self, phrase: NounPhrase, text: Text) -> None:
