@@ -10,7 +10,7 @@ from datamodules.grammar.meaning.phrases import GROUPS, Adjective, Expression, N
 Entry = TypeVar("Entry")
 MOST_NOUNS = 2000  # largest vocabulary
 FEWEST = 2  # smallest number of words of each class in a small vocabulary
-NOUNS_TO_A_VERB, NOUNS_TO_AN_ADJECTIVE, NOUNS_TO_A_PAIR = 4, 8, 24
+NOUNS_TO_A_VERB, NOUNS_TO_AN_ADJECTIVE, NOUNS_TO_A_PAIR = 4, 8, 4
 """How many nouns a vocabulary has for each verb, adjective and pair of senses."""
 
 
@@ -120,12 +120,13 @@ def _adjective(category: str, cells: list[str]) -> Adjective:
     )
 
 
-def _verb(frame: str, cells: list[str]) -> Verb:
-    name, subjects, objects, flags = (*cells, "", "")[:4]
+def _verb(section: str, cells: list[str]) -> Verb:
+    name, subjects, objects, flags, excluded = (*cells, "", "", "")[:5]
     marks = flags.split()
+    doubting = section == "doubting"
     return Verb(
         name,
-        frame,
+        "reporting" if doubting else section,
         _kinds(subjects),
         _kinds(objects),
         state="state" in marks,
@@ -134,6 +135,9 @@ def _verb(frame: str, cells: list[str]) -> Verb:
         passive="passive" in marks,
         separable="separable" in marks,
         thing="thing" in marks,
+        doubting=doubting,
+        living="living" in marks,
+        excludes=_kinds(excluded),
     )
 
 

@@ -17,7 +17,10 @@ KINDS = (
     "event",
 )  # fmt: skip
 """All classes of nouns."""
-GROUPS = {"human": HUMAN, "animate": ANIMATE, "object": OBJECTS, "any": KINDS}
+LIFELESS = tuple(kind for kind in KINDS if kind not in ANIMATE)
+GROUPS = {
+    "human": HUMAN, "animate": ANIMATE, "object": OBJECTS, "lifeless": LIFELESS, "any": KINDS,
+}  # fmt: skip
 """Names for several classes at once, as the lexicon uses them."""
 
 CATEGORIES = ("opinion", "size", "quality", "age", "shape", "colour", "origin", "material")
@@ -65,6 +68,9 @@ class Verb:
     passive: bool = False  # whether all languages have a passive of it
     separable: bool = False  # whether it has a part in German that stands at the end of the clause
     thing: bool = False  # whether its preposition may be followed by a pronoun for a thing
+    doubting: bool = False  # whether *that* is followed by what may not be so (*doubts that*)
+    living: bool = False  # whether nothing but persons and animals can do it
+    excludes: tuple[str, ...] = ()  # classes of nouns that can never be its object
 
 
 @dataclass(frozen=True, eq=False, slots=True)
