@@ -143,4 +143,5 @@ def _verb(section: str, cells: list[str]) -> Verb:
 
 def _expression(cells: list[str]) -> Expression:
     name, kinds, fits = (*cells, "", "")[:3]
-    return Expression(name, _kinds(kinds), len(name.partition(":")[0].split()), _kinds(fits))
+    fitting = tuple(kind for word in fits.split(", ") for kind in GROUPS.get(word, (word,)) if word)
+    return Expression(name, _kinds(kinds), len(name.partition(":")[0].split()), fitting)
