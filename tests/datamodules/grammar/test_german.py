@@ -107,7 +107,7 @@ def relative(noun: NounPhrase, verb: str, mode: Mode = PRESENT, **parts) -> Noun
          "sie hat gestern den Hund gesehen"),
         (clause("see:transitive", PAST._replace(habit=True), object=the("dog")),
          "sie sah den Hund"),
-        (clause("leave:intransitive", PAST), "sie ist abgefahren"),
+        (clause("leave:intransitive", PAST), "sie ist weggegangen"),
         (clause("arrive:intransitive", subject=ME), "ich komme an"),
         (clause("arrive:intransitive", FUTURE, time=ON_MONDAYS), "montags wird sie ankommen"),
         (clause("help", object=the("boy", True)), "sie hilft den Jungen"),
@@ -311,7 +311,7 @@ def test_verbs_with_one_subject():
     man = the("man")
     opens = clause("open", PRESENT, man, object=the("door"), time=ON_MONDAYS)
     sleeps = clause("sleep:intransitive", subject=None, gap="shared", antecedent=man)
-    assert german(opens, Joined(sleeps, AND)) == "montags öffnet der Mann die Tür und schläft"
+    assert german(opens, Joined(sleeps, AND)) == "montags macht der Mann die Tür auf und schläft"
     opened, slept = replace(opens, mode=PAST, time=None), replace(sleeps, mode=PAST)
     assert german(opened, Joined(slept, AND)) == (
         "der Mann hat die Tür geöffnet und hat geschlafen"
