@@ -18,14 +18,13 @@ from datamodules.grammar.languages.german.complements import (
     negated_object,
     place_of_adverb,
 )
-from datamodules.grammar.languages.german.nouns import ACCUSATIVE, DATIVE, NOMINATIVE
+from datamodules.grammar.languages.german.nouns import ACCUSATIVE, DATIVE, GENITIVE, NOMINATIVE
 from datamodules.grammar.languages.german.phrases import (
     Phrases,
     governed,
     pronominal_adverb,
     pronoun,
     relative,
-    whose,
 )
 from datamodules.grammar.languages.german.verbs import (
     BARE,
@@ -37,6 +36,7 @@ from datamodules.grammar.languages.german.verbs import (
 )
 from datamodules.grammar.languages.language import (
     EMPTY,
+    GOVERN,
     INVERTED,
     MAIN,
     NOT,
@@ -202,24 +202,19 @@ class German(Phrases):
         if antecedent is None:
             return None
         gender = "p" if antecedent.plural else self._words.gender(antecedent.core.noun)
+        subject, owns, role = parts.subject, gap == "owner", GOVERN
         case, preposition = parts.verb.government
-        if gap == "place":
-            text.add(relative(gender, DATIVE, "in", WHO + POSSIBLE), clause.unit)
-        elif parts.subject is antecedent:
-            text.add(relative(gender, NOMINATIVE, ""), clause.unit)
-            return antecedent
-        elif gap == "owner":
-            subject_owned = is_whose(parts.subject)
-            text.add(whose(gender, "" if subject_owned else preposition), clause.unit)
-            if subject_owned:
-                self._subject(clause, parts, text)
-                return parts.subject
-            owned = clause.oblique or clause.object
+        begins = subject is antecedent or (owns and is_whose(subject))
+        if begins:
+            case, preposition = NOMINATIVE, ""
+        elif gap == "place":
+            case, preposition, role = DATIVE, "in", WHO + POSSIBLE
+        text.add(relative(gender, GENITIVE if owns else case, preposition, role), clause.unit)
+        if owns:
+            owned = subject if begins else clause.oblique or clause.object
             assert isinstance(owned, NounPhrase)
             self._noun_phrase(owned, text, case)
-        else:
-            text.add(relative(gender, case, preposition), clause.unit)
-        return None
+        return subject if begins else None
 
     def _middle(
         self,

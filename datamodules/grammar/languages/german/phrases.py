@@ -50,11 +50,11 @@ PRONOUNS = {
 }
 """Nominative, accusative and dative."""
 UNCONTRACTED = "+"  # stands before a word that does not contract (*in dem er wohnt*)
-_UNCONTRACTEDS = {
-    "m": ("der", "den", "dem"),
-    "f": ("die", "die", "der"),
-    "n": ("das", "das", "dem"),
-    "p": ("die", "die", "denen"),
+_RELATIVES = {
+    "m": ("der", "den", "dem", "dessen"),
+    "f": ("die", "die", "der", "deren"),
+    "n": ("das", "das", "dem", "dessen"),
+    "p": ("die", "die", "denen", "deren"),
 }
 
 
@@ -67,15 +67,8 @@ def pronoun(person: int | str, case: int, role: int) -> Piece:
 @cache
 def relative(gender: str, case: int, preposition: str, role: int = GOVERN) -> Piece:
     """Return a relative pronoun, with a preposition that plays ``role`` and may be empty."""
-    pronoun = UNCONTRACTED + _UNCONTRACTEDS[gender][case], (WHO,)
+    pronoun = UNCONTRACTED + _RELATIVES[gender][case], (WHO,)
     return piece([(preposition, (role,)), pronoun] if preposition else [pronoun])
-
-
-@cache
-def whose(gender: str, preposition: str) -> Piece:
-    """Return *dessen* or *deren*, with the preposition of the verb, which may be empty."""
-    owner = "dessen" if gender in "mn" else "deren", (WHO,)
-    return piece([(preposition, (GOVERN,)), owner] if preposition else [owner])
 
 
 @cache
