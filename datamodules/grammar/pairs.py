@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from datamodules.grammar.drawing.draws import Random
-from datamodules.grammar.languages.language import Cache, Language, Piece, Text
+from datamodules.grammar.languages.language import Cache, Language, Piece, Played, Text
 from datamodules.grammar.meaning.phrases import Joined
 
 _BITS = 12  # bits of a word's number
@@ -47,27 +47,29 @@ def _links(
     texts: tuple[Text, Text], source_words: Sequence[int], target_words: Sequence[int]
 ) -> str:
     """Link words with the same role in the same unit, surely unless either side is unsure."""
-    source, target = texts
     units: dict[int, list[tuple[Piece, int]]] = {}
-    for piece, unit, first in source.pieces:
-        units.setdefault(unit, []).append((piece, first))
+    for piece, unit, first in texts[0].pieces:
+        if unit in units:
+            units[unit].append((piece, first))
+        else:
+            units[unit] = [(piece, first)]
     found: dict[int, int] = {}
-    for piece, unit, first in target.pieces:
+    for piece, unit, first in texts[1].pieces:
         for other, start in units.get(unit, ()):
-            for word, number, unsure in _PLAYING[other, piece]:
+            alike = _ALIKE.get((other.shape, piece.shape))
+            if alike is None:
+                alike = _ALIKE[other.shape, piece.shape] = _alike(other, piece)
+            for word, number, unsure in alike:
                 pair = source_words[start + word] << _BITS | target_words[first + number]
                 found[pair] = found.get(pair, 1) & unsure
-    return " ".join(
-        [
-            f"{pair >> _BITS}{'?' if found[pair] else '-'}{pair & _MOST_WORDS}"
-            for pair in sorted(found)
-        ]
-    )
+    return " ".join([_LINKS[pair, found[pair]] for pair in sorted(found)])
 
 
-def _playing_alike(key: tuple[Piece, Piece]) -> tuple[tuple[int, int, int], ...]:
+_ALIKE: dict[tuple[int, int], Played] = {}  # links of words in two pieces, by their shapes
+
+
+def _alike(source: Piece, target: Piece) -> Played:
     """Return the words of two pieces that play the same role, and 1 if a link is only possible."""
-    source, target = key
     return tuple(
         (word, number, unsure | other_unsure)
         for word, role, unsure in source.played
@@ -76,7 +78,12 @@ def _playing_alike(key: tuple[Piece, Piece]) -> tuple[tuple[int, int, int], ...]
     )
 
 
-_PLAYING = Cache(_playing_alike)
+def _link(key: tuple[int, int]) -> str:
+    pair, unsure = key
+    return f"{pair >> _BITS}{'?' if unsure else '-'}{pair & _MOST_WORDS}"
+
+
+_LINKS = Cache(_link)
 
 
 def punctuated(text: str, meaning: Sequence[Joined]) -> str:

@@ -5,7 +5,6 @@ A language derives from ``Language`` in a folder of its own, beside the list of 
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any, ClassVar, TypeVar
@@ -42,12 +41,19 @@ Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Piece:
-    """Words that stand together, and the roles that they play in one unit; compared by identity."""
+Played = tuple[tuple[int, int, int], ...]  # word, role, and 1 if its links are only possible
+_SHAPES: dict[Played, int] = {}
 
-    texts: tuple[str, ...]
-    played: tuple[tuple[int, int, int], ...]  # word, role, and 1 if its links are only possible
+
+class Piece:
+    """Words that stand together, and the roles that they play in one unit."""
+
+    __slots__ = ("played", "shape", "texts")
+
+    def __init__(self, texts: tuple[str, ...], played: Played) -> None:
+        """Give pieces whose words play the same roles the same number ``shape``."""
+        self.texts, self.played = texts, played
+        self.shape = _SHAPES.setdefault(played, len(_SHAPES))
 
 
 def piece(words: Iterable[Word]) -> Piece:
@@ -76,8 +82,9 @@ class Text:
 
     def add(self, added: Piece, unit: int) -> None:
         """Append a piece whose words play their roles in ``unit``."""
-        self.pieces.append((added, unit, len(self.texts)))
-        self.texts += added.texts
+        texts = self.texts
+        self.pieces.append((added, unit, len(texts)))
+        texts += added.texts
 
     def comma(self) -> None:
         """Append a comma, which is no word of its own."""

@@ -152,7 +152,7 @@ class English(Language):
             return False
         word = {"owner": "whose", "place": "where"}.get(clause.gap, "that")
         text.add(_RELATIVES[word], clause.unit)
-        if _is_owned(clause.object):
+        if _fronts_object(clause):
             super().object(clause, text)
         return True
 
@@ -183,10 +183,9 @@ class English(Language):
 
     @override
     def object(self, clause: Clause, text: Text) -> None:
-        if clause.mode.passive or _is_owned(clause.object):
+        if clause.object is None or clause.mode.passive or _fronts_object(clause):
             return
-        if clause.object is not None:
-            self._participant(clause.object, OBJECT, clause, text)
+        self._participant(clause.object, OBJECT, clause, text)
         if self._is_separated(clause):
             particle = self._verbs[clause.verb.name].base.split()[-1]
             text.add(piece([(particle, (VERB,))]), clause.unit)
@@ -229,7 +228,8 @@ class English(Language):
 
     @override
     def noun_phrase(self, phrase: NounPhrase, text: Text, before: Piece = EMPTY) -> None:
-        text.add(before, phrase.unit)
+        if before is not EMPTY:
+            text.add(before, phrase.unit)
         if phrase.owner is not None:
             text.add(self._cores[phrase.owner.core, True], phrase.owner.unit)
         text.add(self._cores[phrase.core, False], phrase.unit)
@@ -298,9 +298,11 @@ def _is_inverted(clause: Clause) -> bool:
     return clause.question not in ("", "who")
 
 
-def _is_owned(phrase: Participant | None) -> bool:
-    """Return whether *whose* is the determiner of a phrase."""
-    return isinstance(phrase, NounPhrase) and phrase.core.determiner == "whose"
+def _fronts_object(clause: Clause) -> bool:
+    """Return whether the object stands before the subject (*whose dog I see*)."""
+    if clause.gap != "owner" or not isinstance(clause.object, NounPhrase):
+        return False
+    return clause.object.core.determiner == "whose"
 
 
 def _pronoun(key: tuple[Pronoun, bool, int]) -> Piece:

@@ -234,15 +234,15 @@ class French(Language):
 
     @override
     def manner(self, clause: Clause, text: Text) -> None:
-        if not _is_denied(clause.object):
+        if clause.manner is not None and not _is_denied(clause.object):
             super().manner(clause, text)
 
     @override
     def object(self, clause: Clause, text: Text) -> None:
-        if not _is_inverse(clause):
+        if clause.object is not None and not _is_inverse(clause):
             super().object(clause, text)
-            if _is_denied(clause.object):  # never *pas lentement de pain*
-                super().manner(clause, text)
+            if clause.manner is not None and _is_denied(clause.object):
+                super().manner(clause, text)  # never *pas lentement de pain*
 
     def recipient(self, clause: Clause, text: Text) -> None:
         """Write to whom something is given."""
@@ -294,7 +294,8 @@ class French(Language):
         self, phrase: NounPhrase, text: Text, before: Piece = EMPTY, unit: int | None = None
     ) -> None:
         unit = phrase.unit if unit is None else unit
-        text.add(before, unit)
+        if before is not EMPTY:
+            text.add(before, unit)
         core = phrase.core
         if phrase.owner is not None:
             text.add(self._cores[core._replace(determiner="the"), False], phrase.unit)
