@@ -239,7 +239,7 @@ class GermanClauses(GermanVerbs):
 
 def _fits_conjunction(conjunction: str, result: Result) -> bool:
     if conjunction == "als":
-        return result.tense == "past"
+        return result.tense in ("past", "perfect")
     return conjunction == "wenn" or result.tense != "unreal"
 
 

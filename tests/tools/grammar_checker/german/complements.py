@@ -84,10 +84,11 @@ def _with_frame(
                 frame = frame._replace(cases="")
             gender = "" if gap is None else gap.gender
             use = "owner" if parts.owned else "subject" if gap is subject else "object"
+            tense = "perfect" if parts.group.auxiliary else parts.group.tense
             for place, roles, tally in _complements(parts, frame, gap, subject, objects):
                 yield Result(
                     gender, subject.person, tally, roles, main_verb(parts),
-                    "place" if place else use, parts.group.tense,
+                    "place" if place else use, tense,
                 )  # fmt: skip
 
 

@@ -45,7 +45,7 @@ class Result(NamedTuple):
     verb: str  # the verb that has the objects
     use: str
     """What the antecedent is in the clause: ``subject``, ``object``, ``owner`` or ``place``."""
-    tense: str
+    tense: str  # ``perfect`` for a past with an auxiliary
 
 
 def main_verb(parts: Parts) -> str:

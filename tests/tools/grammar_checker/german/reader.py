@@ -14,6 +14,7 @@ from tests.tools.grammar_checker.german.words import EXPRESSIONS
 from tests.tools.grammar_checker.translation import Attached, Governed, Mention, Placed, Roles
 
 MOST_READINGS = 5000  # most readings of a sentence
+PAST = ("past", "perfect")
 
 
 class Facts(NamedTuple):
@@ -30,6 +31,7 @@ class Facts(NamedTuple):
 class Before(NamedTuple):
     """What the rest of a sentence must know about the clauses before it."""
 
+    past: bool = False  # whether the last main clause is in the past, if *wenn* follows
     condition: str = ""
     """``open`` if a clause such as *er würde schlafen* lacks its *wenn*, ``met`` if it has one."""
     asked: bool = False  # whether the sentence is a question
@@ -79,17 +81,27 @@ class GermanReader(GermanClauses):
         if self._first[0].islower():
             return [f"'{self._first}' at the beginning needs a capital"]
         if self._facts:
-            return []
+            return [f"'{time}' is said twice" for time in self._times_twice()]
         around = " ".join(self.words[max(0, self.furthest - 3) : self.furthest + 3])
         reasons = "; ".join(reason for reason in self.reasons if reason)
         return [f"no reading beyond '{around}': {reasons or 'does not fit'}"]
+
+    def _times_twice(self) -> list[str]:
+        times: Counter[str] = Counter()
+        place = 0
+        while place < len(self.words):
+            ends = self._expressions_at(place, "time")[:1]
+            if ends:
+                times[" ".join(self.words[place : ends[0][0]])] += 1
+            place = ends[0][0] if ends else place + 1
+        return [time for time, count in times.items() if count > 1]
 
     def _sentences(self) -> Iterator[Facts]:
         for start in (0, *self._particles()):
             if self._asks:
                 yield from self._questions(start)
                 continue
-            for end, conjunction in self._conjunctions(start, "under"):
+            for end, conjunction in self._expressions_at(start, "under"):
                 yield from self._opened(end, conjunction)
             yield from self._continued(self.main_clauses(start, inverted=False), Before())
 
@@ -104,7 +116,9 @@ class GermanReader(GermanClauses):
             if self.words[comma] == ",":
                 mains = self.main_clauses(comma + 1, inverted=True)
                 alike = (each for each in mains if _is_unreal(each[1]) == _is_unreal(opening))
-                before = Before("met" if _is_unreal(opening) else "")
+                if conjunction == "wenn" and opening.tense == "perfect":
+                    alike = (each for each in alike if each[1].tense not in PAST)
+                before = Before(condition="met" if _is_unreal(opening) else "")
                 for facts in self._continued(alike, before):
                     yield facts.with_before(opening)
 
@@ -114,7 +128,8 @@ class GermanReader(GermanClauses):
             if before.condition == "open" and not _is_unreal(main):
                 continue
             condition = before.condition or ("open" if _is_unreal(main) else "")
-            after = before._replace(condition=condition)
+            past = main.tense in PAST and self.words[end + 1] == "wenn"
+            after = before._replace(condition=condition, past=past)
             if self.words[end] == "und" or self.words[end + 1] == "aber":
                 after = after._replace(person=main.person, subject=main.roles.subject)
             for rest in self._rest(end, after):
@@ -122,10 +137,10 @@ class GermanReader(GermanClauses):
 
     def _particles(self) -> list[int]:
         """Return where the sentence begins after a particle, with its comma."""
-        return [end + 1 for end, _ in self._conjunctions(0, "particle") if self.words[end] == ","]
+        return [end + 1 for end, _ in self._expressions_at(0, "particle") if self.words[end] == ","]
 
-    def _conjunctions(self, place: int, use: str) -> list[tuple[int, str]]:
-        """Return the conjunctions (or other expressions) at a place, with the places after."""
+    def _expressions_at(self, place: int, use: str) -> list[tuple[int, str]]:
+        """Return the places after the expressions of a use, with their first words."""
         return [
             (place + len(words), words[0])
             for words, found in EXPRESSIONS.get(self.words[place], ())
@@ -147,16 +162,19 @@ class GermanReader(GermanClauses):
             yield from self._shared(place, before)
         if self.words[place] != ",":
             return
-        plain = before._replace(person="", subject=None)
+        plain = before._replace(person="", subject=None, past=False)
         if not before.asked:
             for use in ("beside", "consequence"):
-                for after, _ in self._conjunctions(place + 1, use):
+                for after, _ in self._expressions_at(place + 1, use):
                     clauses = self.main_clauses(after, inverted=use == "consequence")
                     yield from self._continued(clauses, plain)
-        for after, conjunction in self._conjunctions(place + 1, "under"):
+        for after, conjunction in self._expressions_at(place + 1, "under"):
             for end, clause in self.subordinate_clauses(after, conjunction):
                 unreal = _is_unreal(clause)
                 if unreal != (before.condition == "open"):
+                    continue
+                if before.past and clause.tense == "perfect":
+                    self.reject(after, "'wenn' must be als")
                     continue
                 met = plain._replace(condition="met") if unreal else plain
                 for rest in self._rest(end, met):
