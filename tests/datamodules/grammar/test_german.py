@@ -5,13 +5,9 @@ from dataclasses import replace
 import pytest
 
 from datamodules.grammar.languages import find_language
-from datamodules.grammar.meaning.lexicon import MOST_NOUNS, lexicon
 from datamodules.grammar.meaning.phrases import (
-    FIRST_PLURAL,
-    FIRST_SINGULAR,
     THIRD_SINGULAR,
     Adjective,
-    Adverbial,
     Clause,
     Core,
     Dated,
@@ -22,26 +18,30 @@ from datamodules.grammar.meaning.phrases import (
     NounPhrase,
     Prepositional,
     Pronoun,
-    Verb,
+)
+from tests.datamodules.grammar.meanings import (
+    BE,
+    CAN,
+    LEXICON,
+    ME,
+    MUST,
+    NOUNS,
+    SHE,
+    SLEEP,
+    WE,
+    compared,
+    condition,
+    saying,
+    shared,
+    sold,
+    two,
 )
 
-LEXICON = lexicon(MOST_NOUNS)
-NOUNS = {noun.name: noun for noun in LEXICON.nouns}
-CAN, MUST = Verb("can", "modal", ()), Verb("must", "modal", ())
 VERBS = {verb.name: verb for verb in LEXICON.verbs}
 PRESENT, PAST, FUTURE = Mode("present"), Mode("past"), Mode("future")
-ME, US, SHE = Pronoun(FIRST_SINGULAR), Pronoun(FIRST_PLURAL), Pronoun(THIRD_SINGULAR, gender="f")
-ON_MONDAYS = Adverbial(90, Expression("on Mondays", ("topic",)))
-YESTERDAY = Adverbial(91, Expression("yesterday"))
-WHEN = Adverbial(92, Expression("when", ("subordinating",)))
-SO = Adverbial(93, Expression("so:then"))
-BECAUSE = Adverbial(94, Expression("because", ("subordinating",)))
-IF = Adverbial(95, Expression("if", ("subordinating",)))
-AND, BUT = Adverbial(96, Expression("and")), Adverbial(97, Expression("but"))
-THERE = Adverbial(98, Expression("there"))
-
-
-MODES = {"negation", "adverb", "modal", "habit"}
+ON_MONDAYS, YESTERDAY = saying("on Mondays", "topic"), saying("yesterday")
+WHEN, BECAUSE = saying("when", "subordinating"), saying("because", "subordinating")
+SO, BUT, THERE = saying("so:then"), saying("but"), saying("there")
 
 
 def the(name: str, plural: bool = False, determiner: str = "the", **of_core) -> NounPhrase:
@@ -56,24 +56,12 @@ def clause(verb: str, mode: Mode = PRESENT, subject=SHE, **parts) -> Clause:
     return Clause(99, VERBS[verb], mode, subject, **parts)
 
 
-def be(subject, adjective: str, mode: Mode = PRESENT, **parts) -> Clause:
-    verb = Verb("be", "be", (), state=True)
-    return Clause(99, verb, mode, subject, adjective=adjectives(adjective)[0], **parts)
-
-
-def passive(tense: str = "present", subject=None, noun: str = "house", **parts) -> Clause:
-    mode = Mode(tense, passive=True, **{key: parts.pop(key) for key in MODES & parts.keys()})
-    parts.setdefault("object", the(noun))
-    return clause("sell:transitive", mode, subject, **parts)
+def be(subject, adjective: str, mode: Mode = PRESENT) -> Clause:
+    return Clause(99, BE, mode, subject, adjective=adjectives(adjective)[0])
 
 
 def it(noun: str, **of_pronoun) -> Pronoun:
     return Pronoun(THIRD_SINGULAR, NOUNS[noun], **of_pronoun)
-
-
-def both(first: NounPhrase, second: NounPhrase) -> NounPhrase:
-    first.beside = second
-    return first
 
 
 def whose(noun: str, owned: Clause) -> NounPhrase:
@@ -293,13 +281,13 @@ def test_dates_and_places():
 @pytest.mark.parametrize(
     ("written", "expected"),
     [
-        (clause("see:transitive", subject=both(the("man"), the("woman")),
-                object=both(the("dog"), the("cat"))),
+        (clause("see:transitive", subject=two("the man", "the woman"),
+                object=two("the dog", "the cat")),
          "der Mann und die Frau sehen den Hund und die Katze"),
-        (clause("help", object=both(the("man"), the("woman"))), "sie hilft dem Mann und der Frau"),
-        (clause("wait for", object=both(the("bus"), the("car"))),
+        (clause("help", object=two("the man", "the woman")), "sie hilft dem Mann und der Frau"),
+        (clause("wait for", object=two("the bus", "the car")),
          "sie wartet auf den Bus und das Auto"),
-        (clause("go", oblique=both(the("house"), the("church"))),
+        (clause("go", oblique=two("the house", "the church")),
          "sie geht in das Haus und die Kirche"),
     ],
 )  # fmt: skip
@@ -308,17 +296,17 @@ def test_two_nouns(written, expected):
 
 
 def test_verbs_with_one_subject():
-    man = the("man")
-    opens = clause("open", PRESENT, man, object=the("door"), time=ON_MONDAYS)
-    sleeps = clause("sleep:intransitive", subject=None, gap="shared", antecedent=man)
-    assert german(opens, Joined(sleeps, AND)) == "montags macht der Mann die Tür auf und schläft"
-    opened, slept = replace(opens, mode=PAST, time=None), replace(sleeps, mode=PAST)
-    assert german(opened, Joined(slept, AND)) == (
-        "der Mann hat die Tür geöffnet und hat geschlafen"
+    opens = clause("open", PRESENT, the("man"), object=the("box"), time=ON_MONDAYS)
+    assert german(*shared(opens, "sleep", **SLEEP)) == (
+        "montags macht der Mann die Schachtel auf und schläft"
     )
-    wakes = replace(sleeps, mode=Mode("present", "not"))
-    assert (
-        german(opens, Joined(wakes, BUT)) == "montags öffnet der Mann die Tür, aber schläft nicht"
+    opened = replace(opens, mode=PAST, time=None)
+    assert german(*shared(opened, "sleep", **SLEEP)) == (
+        "der Mann hat die Schachtel aufgemacht und hat geschlafen"
+    )
+    _, slept = shared(opened, "sleep", **SLEEP)
+    assert german(opened, slept._replace(conjunction=BUT)) == (
+        "der Mann hat die Schachtel aufgemacht, aber hat geschlafen"
     )
 
 
@@ -359,7 +347,7 @@ def test_other_relative_clauses(noun, expected):
          "montags wäscht sich der König"),
         (clause("laugh:prepositional", oblique=SHE._replace(reflexive=True)),
          "sie lacht über sich"),
-        (clause("look for", Mode("present", modal=CAN), the("king", True), object=US,
+        (clause("look for", Mode("present", modal=CAN), the("king", True), object=WE,
                 time=ON_MONDAYS),
          "montags können uns die Könige suchen"),
         (clause("see:transitive", subject=the("king"), object=SHE, time=ON_MONDAYS),
@@ -426,26 +414,25 @@ def test_pronouns_before_a_long_subject_of_a_subordinate_clause():
     ],
 )  # fmt: skip
 def test_conditions(opening, main, expected):
-    assert german(Joined(opening, IF), Joined(main, None, comma=True)) == expected
+    assert german(*condition(opening, main)) == expected
 
 
 @pytest.mark.parametrize(
     ("written", "expected"),
     [
-        (passive(), "das Haus wird verkauft"),
-        (passive("future"), "das Haus wird verkauft werden"),
-        (passive("past", the("king"), time=YESTERDAY),
-         "das Haus ist gestern vom König verkauft worden"),
-        (passive("past", the("king"), habit=True, negation="not"),
+        (sold(PRESENT), "das Haus wird verkauft"),
+        (sold(FUTURE), "das Haus wird verkauft werden"),
+        (sold(PAST, the("king"), time=YESTERDAY), "das Haus ist gestern vom König verkauft worden"),
+        (sold(Mode("past", "not", habit=True), the("king")),
          "das Haus wurde vom König nicht verkauft"),
-        (passive(subject=the("king", True, "two"), adverb=Expression("often")),
+        (sold(Mode("present", adverb=Expression("often")), the("king", True, "two")),
          "das Haus wird oft von zwei Königen verkauft"),
-        (passive("perfect", object=ME), "ich bin verkauft worden"),
-        (passive(modal=CAN), "das Haus kann verkauft werden"),
-        (passive("past", modal=MUST), "das Haus musste verkauft werden"),
-        (passive("unreal", modal=CAN), "das Haus könnte verkauft werden"),
-        (passive("unreal"), "das Haus würde verkauft werden"),
-        (passive(question="whether"), "wird das Haus verkauft"),
+        (sold(Mode("perfect"), object=ME), "ich bin verkauft worden"),
+        (sold(Mode("present", modal=CAN)), "das Haus kann verkauft werden"),
+        (sold(Mode("past", modal=MUST)), "das Haus musste verkauft werden"),
+        (sold(Mode("unreal", modal=CAN)), "das Haus könnte verkauft werden"),
+        (sold(Mode("unreal")), "das Haus würde verkauft werden"),
+        (sold(PRESENT, question="whether"), "wird das Haus verkauft"),
         (clause("see:transitive", Mode("perfect", "never"), object=the("dog")),
          "sie hat den Hund nie gesehen"),
         (be(the("king", True), "ill", Mode("perfect")), "die Könige sind krank gewesen"),
@@ -478,15 +465,23 @@ def test_questions(asked, expected):
 
 
 @pytest.mark.parametrize(
-    ("adjective", "degree", "mode", "expected"),
+    ("written", "expected"),
     [
-        ("big", "more", PRESENT, "sie ist größer als der Baum"),
-        ("expensive", "more", PRESENT, "sie ist teurer als der Baum"),
-        ("good", "more", Mode("perfect"), "sie ist besser gewesen als der Baum"),
-        ("red", "less", PRESENT, "sie ist weniger rot als der Baum"),
-        ("big", "as", Mode("present", "not"), "sie ist nicht so groß wie der Baum"),
+        (compared("more", "big"), "das Haus ist größer als ein Baum"),
+        (compared("more", "expensive"), "das Haus ist teurer als ein Baum"),
+        (compared("more", "good", mode=Mode("perfect")),
+         "das Haus ist besser gewesen als ein Baum"),
+        (compared("less", "red"), "das Haus ist weniger rot als ein Baum"),
+        (compared("as", "big", mode=Mode("present", "not")),
+         "das Haus ist nicht so groß wie ein Baum"),
     ],
-)
-def test_comparisons(adjective, degree, mode, expected):
-    compared = be(SHE, adjective, mode, degree=Expression(degree), standard=the("tree"))
-    assert german(compared) == expected
+)  # fmt: skip
+def test_comparisons(written, expected):
+    assert german(written) == expected
+
+
+def test_a_comparison_ends_a_subordinate_clause():
+    sings, bigger = clause("sing:intransitive"), compared("more", "big")
+    assert (
+        german(sings, Joined(bigger, BECAUSE)) == "sie singt, weil das Haus größer ist als ein Baum"
+    )
