@@ -4,11 +4,12 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, combinations
 from typing import TypeVar
 
-from tests.tools.grammar_checker.english import EnglishReader
-from tests.tools.grammar_checker.english import split as split_english
-from tests.tools.grammar_checker.french import FrenchReader
-from tests.tools.grammar_checker.french.forms import NAMES, WORDS, check_sound
-from tests.tools.grammar_checker.french.forms import split as split_french
+from tests.tools.grammar_checker.english.reader import EnglishReader
+from tests.tools.grammar_checker.english.reader import split as split_english
+from tests.tools.grammar_checker.french.nouns import NAMES, WORDS
+from tests.tools.grammar_checker.french.reader import FrenchReader
+from tests.tools.grammar_checker.french.sound import check_sound
+from tests.tools.grammar_checker.french.sound import split as split_french
 from tests.tools.grammar_checker.german.reader import GermanReader
 from tests.tools.grammar_checker.reader import Reader
 from tests.tools.grammar_checker.translation import (

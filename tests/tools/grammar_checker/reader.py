@@ -7,8 +7,9 @@ needs both a noun phrase and a verb (agreement, government) is checked when its 
 from abc import ABC, abstractmethod
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import ClassVar
 
-from tests.tools.grammar_checker.translation import Attached, Governed, Mention, Roles
+from tests.tools.grammar_checker.translation import Attached, Governed, Mention, Placed, Roles
 from tests.tools.grammar_checker.words import Expressions
 
 
@@ -24,6 +25,8 @@ class Phrase:
     noun: str = ""  # the noun in the singular, ``name`` or ``town``
     determiner: str = ""
     pronoun: bool = False
+    reflexive: bool = False
+    parts: "tuple[Phrase, ...]" = ()  # what *and* joins
 
     def persons(self) -> tuple[str, ...]:
         """Return the verb persons that agree with the phrase."""
@@ -36,16 +39,26 @@ class Clause:
     """An open clause."""
 
     kind: str  # ``main``, ``relative``, ``complement``
+    conjunction: str = ""
     subject: Phrase | None = None
     gap: Phrase | None = None  # the antecedent of an object relative, where the object is missing
     antecedent: Phrase | None = None  # the noun before a relative clause
+    use: str = ""  # what the antecedent is, other than subject or object: ``owner``, ``place``
+    shared: bool = False  # whether the subject is that of the clause before
+    asked: str = ""  # the auxiliary before the subject of a question
+    mood: str = ""  # ``subjunctive`` where it is needed, ``either`` where it may stand
     verb: str = ""
-    head: Phrase | None = None
-    """First noun phrase since the verb or the beginning: what a relative clause can follow."""
+    modal: str = ""
+    near: Phrase | None = None
+    """Last noun phrase since the verb or the beginning: what a relative clause belongs to."""
     negated: bool = False
+    passive: bool = False
     direct: Phrase | None = None
     governed: Phrase | None = None  # the last noun phrase after a preposition that the verb governs
+    agent: Phrase | None = None  # after *by*
     recipient: bool = False
+    clitics: list[str] = field(default_factory=list)  # *y*, *en*
+    tonic: bool = False  # whether a pronoun follows *à*
     unclear: list[Phrase] = field(default_factory=list)
     """Clitics that are direct objects or recipients (*me*, *nous*)."""
     prepositions: set[str] = field(default_factory=set)
@@ -55,34 +68,58 @@ class Clause:
     tense: str = ""
     repeated: bool = False  # whether an adverb or time tells that it happens again and again
     adverb: bool = False  # whether an adverb or time has followed the verb
+    manner: str = ""
+    times: list[str] = field(default_factory=list)
+    places: list[tuple[str, str]] = field(default_factory=list)
+    """Prepositions of place with their nouns; both empty for an adverb."""
     particle: str = ""
     participle: tuple[str, str, str, bool | None] | None = None
     """Auxiliary, form, gender and number."""
     object_before: Phrase | None = None
     """A direct object before the verb, other than the antecedent."""
 
+    @property
+    def waits(self) -> bool:
+        """Whether the clause has its subject and lacks its verb."""
+        return self.subject is not None and not self.verb
+
 
 def mention_of(phrase: Phrase | None) -> Mention | None:
     """Return what a phrase tells about its noun; None for *I* and *we*."""
-    if phrase is None or phrase.person != 3:
+    if phrase is None or phrase.person != 3 or phrase.reflexive:
         return None
     ends = ("", "p") if phrase.plural is None else ("p",) if phrase.plural else ("",)
     genders = frozenset(gender + end for gender in phrase.genders for end in ends)
-    return Mention(phrase.text, genders, phrase.pronoun)
+    return Mention(phrase.text, genders, phrase.pronoun, human=phrase.human)
+
+
+def united(first: Phrase, second: Phrase) -> Phrase:
+    """Return two phrases joined by *and*: feminine only if both are."""
+    genders = {
+        "f" if one == other == "f" else "m" for one in first.genders for other in second.genders
+    }
+    text = f"{first.text} and {second.text}"
+    human = first.human if first.human == second.human else ""
+    return Phrase(text, 3, "".join(sorted(genders)), True, human, parts=(first, second))
 
 
 KINDS = (
     "verb", "tense", "adjective", "name", "person", "determiner", "negation", "adverb", "question",
-    "comparison",
+    "comparison", "passive", "perfect",
 )  # fmt: skip
 """What is counted on both sides of a pair."""
+TENSES = {"imperfect": "past", "compound": "past", "perfect": "past", "past subjunctive": "past"}
+"""What tenses and moods are counted as."""
 
 
 class Reader(ABC):
     expressions: Expressions
+    conditional: ClassVar[frozenset[str]]  # words for *if*
+    joining: ClassVar[frozenset[str]]  # words for *and* and *but*
 
     def __init__(self, words: list[str], flips: frozenset[int] = frozenset()) -> None:
-        self.words = [*words, ".", ".", "."]
+        self.is_marked = words[-1:] == ["?"]
+        self.words = [*(words[:-1] if self.is_marked else words), ".", ".", "."]
         """The words, with stops at the end so that a look ahead needs no test."""
         self.flips = flips
         self.choices: list[int] = []
@@ -93,12 +130,15 @@ class Reader(ABC):
         self.stack: list[Clause] = [Clause("main")]
         self.opening = False
         """Whether the sentence began with a conjunction, and its main clause is still to come."""
+        self.question = ""
+        self.closed: list[Clause] = []
         self.seen: dict[str, Counter[str]] = {kind: Counter() for kind in KINDS}
         self.nouns: Counter[tuple[str, bool | None]] = Counter()
         """Nouns with their numbers, None where the form does not tell it."""
         self.mains: list[Roles] = []  # subject and object of each clause that no other clause holds
         self.governed: list[Governed] = []  # nouns that are subjects and objects
         self.attached: list[Attached] = []  # nouns with relative clauses
+        self.placed: list[Placed] = []  # times and places
 
     # Reading.
 
@@ -114,6 +154,7 @@ class Reader(ABC):
         self._close_down_to(0)
         if self.opening:
             self.report("the main clause is missing")
+        self._check_sentence()
 
     def report(self, finding: str) -> None:
         self.findings.append(finding)
@@ -124,10 +165,9 @@ class Reader(ABC):
         return place in self.flips
 
     def _step(self) -> None:
-        word = self.words[self.at]
-        if word == ",":
+        if self.words[self.at] == ",":
             self._comma()
-        elif self._joined() or self.expression():
+        elif self._asks() or self._joined() or self._shared() or self.expression():
             return
         elif not self.related() and not self.verb_begins():
             self.phrase()
@@ -141,35 +181,68 @@ class Reader(ABC):
             if self.at < 2 or len(self.stack) > 1:
                 self.report("a comma in the wrong place")
             return
+        if not self.opening and self.expression_at(self.at, "under") and self._joined():
+            return
         self._close_down_to(0)
         found = self.expression_at(self.at, "beside")
+        self.stack = [Clause("main")]
         if found:
+            if self.words[self.at] in self.joining and self.shares_at(self.at + found):
+                self.stack = [self._sharing()]
             self.at += found
         elif self.opening:
             self.opening = False
         else:
             self.report("a comma without a conjunction")
-        self.stack = [Clause("main")]
+
+    def _asks(self) -> bool:
+        clause = self.clause
+        fresh = clause.kind == "main" and clause.subject is None and not clause.verb
+        if not self.is_marked or self.question or not fresh or self.closed:
+            return False
+        return self.asks(clause)
 
     def _joined(self) -> bool:
         found = self.expression_at(self.at, "under")
         clause = self.clause
-        if not found or (clause.subject is not None and not clause.verb):
-            return False
-        if self.at and not clause.verb:
+        if not found or (self.at and not clause.verb) or clause.waits:
             return False
         if not self.at:
             self.opening = True
+        elif self.degree_fits():
+            return False
         else:
-            if self.degree_fits():
-                return False
             self._close_down_to(0)
-            self.stack = [Clause("main")]
+        conjunction = " ".join(self.words[self.at : self.at + found])
+        self.stack = [Clause("main", conjunction, mood=self.mood_after(conjunction))]
         self.at += found
         return True
 
+    def _shared(self) -> bool:
+        """Read *and* between two verbs with one subject."""
+        word = self.words[self.at]
+        if word not in self.joining or not self.clause.verb:
+            return False
+        if len(self.stack) > 1:
+            self.report(f"what follows '{word}' belongs to the inner clause")
+        self._close_down_to(0)
+        self.stack = [self._sharing()]
+        self.at += 1
+        return True
+
+    def _sharing(self) -> Clause:
+        """Return a clause with the subject of the last main clause."""
+        before = next(clause for clause in reversed(self.closed) if clause.kind == "main")
+        return Clause(
+            "main", before.conjunction, before.subject, shared=True, mood=before.mood,
+        )  # fmt: skip
+
     def degree_fits(self) -> bool:
         return False
+
+    def mood_after(self, conjunction: str) -> str:
+        """Return the mood that a conjunction needs."""
+        return ""
 
     def expression(self) -> bool:
         for use in ("time", "manner", "place", "particle"):
@@ -180,17 +253,27 @@ class Reader(ABC):
             stops = self.words[self.at + found] == ","
             if use == "particle" and not (stops and clause.subject is None and not clause.verb):
                 continue
-            if clause.subject is not None and not clause.verb:
+            if clause.waits and not clause.asked:
                 self.report(f"'{self.words[self.at]}' between subject and verb")
             if clause.subject is None and not clause.verb and not stops:
                 continue
-            clause.place = clause.place or use == "place"
-            clause.adverb = clause.adverb or bool(clause.verb)
+            self._note_expression(use, " ".join(self.words[self.at : self.at + found]))
             self.at += found
-            if use != "particle":
-                self.seen["adverb"][use] += 1
             return True
         return False
+
+    def _note_expression(self, use: str, text: str) -> None:
+        clause = self.clause
+        clause.adverb = clause.adverb or bool(clause.verb)
+        if use != "particle":
+            self.seen["adverb"][use] += 1
+        if use == "time":
+            clause.times.append(text)
+        elif use == "place":
+            clause.place = True
+            clause.places.append(("", ""))
+        elif use == "manner":
+            clause.manner = text
 
     def take(self, use: str) -> bool:
         """Read a fixed expression of a use, if there is one; return whether there is."""
@@ -216,22 +299,21 @@ class Reader(ABC):
         """Return whether an outer clause still lacks its verb."""
         return any(not clause.verb for clause in self.stack[:-1])
 
-    def push(self, clause: Clause) -> None:
-        self.stack.append(clause)
-
-    def relative(self, subject: bool) -> None:
-        """Begin a relative clause after the head of the innermost clause."""
-        head = self.clause.head
+    def relative(self, use: str) -> Clause:
+        """Begin a relative clause after the last noun of the innermost clause."""
+        head = self.clause.near
         if head is None or head.pronoun:
             self.report(f"'{self.words[self.at]}' has no antecedent")
             head = head or Phrase("?", plural=None)
         self.at += 1
-        begun = Clause("relative", antecedent=head)
-        if subject:
+        begun = Clause("relative", antecedent=head, use=use)
+        if use == "subject":
             begun.subject = head
-        else:
+        elif use == "object":
             begun.gap = head
-        self.push(begun)
+        begun.place = use == "place"
+        self.stack.append(begun)
+        return begun
 
     def _verb(self) -> None:
         while self.clause.verb and len(self.stack) > 1:
@@ -245,18 +327,21 @@ class Reader(ABC):
             self.report(f"'{self.words[self.at]}' has no subject")
             clause.subject = Phrase("?", plural=None)
         self.verb_group(clause)
-        clause.head = None
+        clause.near = None
 
     def _close_down_to(self, depth: int) -> None:
         while len(self.stack) > depth:
             self._close(self.stack.pop())
 
     def _close(self, clause: Clause) -> None:
+        if clause.asked and not clause.verb:
+            self.complete_question(clause)
         if not clause.verb:
             self.report("a clause without a verb")
         else:
             self.close(clause)
             self._note(clause)
+            self.closed.append(clause)
 
     def _note(self, clause: Clause) -> None:
         """Note which nouns belong to the verb of a complete clause."""
@@ -265,14 +350,50 @@ class Reader(ABC):
         if clause.kind == "main":
             self.mains.append(self.roles(clause))
         if clause.antecedent is not None:
-            use = "subject" if subject is clause.antecedent else "object"
+            use = clause.use or ("subject" if subject is clause.antecedent else "object")
             noun = clause.antecedent
             self.attached.append(Attached(noun.noun, verb, use, noun.plural))
-        if thing is not None and thing is not clause.antecedent:
-            self.governed.append(Governed(verb, thing.noun, "object"))
-        if subject is not None and subject is not clause.antecedent:
+        if clause.passive:
+            self._note_governed(verb, subject, "object", clause)
+            self._note_governed(verb, clause.agent, "agent", clause)
+        else:
+            self._note_governed(verb, thing, "object", clause)
             use = "agent" if thing or clause.gap else "alone"
-            self.governed.append(Governed(verb, subject.noun, use))
+            self._note_governed(verb, None if clause.shared else subject, use, clause)
+        for _ in clause.times:
+            self.placed.append(Placed("time", "", verb))
+        for preposition, place in clause.places:
+            if not (preposition and self.governs(clause.verb, preposition)):
+                name = "" if place in ("name", "town") else place
+                self.placed.append(Placed("place", name, verb))
+
+    def _note_governed(self, verb: str, phrase: Phrase | None, use: str, clause: Clause) -> None:
+        if phrase is not None and phrase is not clause.antecedent:
+            for part in phrase.parts or (phrase,):
+                self.governed.append(Governed(verb, part.noun, use))
+
+    def _check_sentence(self) -> None:
+        if self.is_marked != bool(self.question):
+            self.report("a question mark belongs to a question, and to nothing else")
+        times = Counter(time for clause in self.closed for time in clause.times)
+        for time, count in times.items():
+            if count > 1:
+                self.report(f"'{time}' is said twice")
+        unreal = [clause for clause in self.closed if clause.tense == "unreal"]
+        conditions = [
+            c for c in self.closed if c.kind == "main" and c.conjunction in self.conditional
+        ]
+        if unreal and not conditions:
+            self.report(f"'{unreal[0].verb}' in the conditional without a condition")
+        for clause in self.closed:
+            tense = TENSES.get(clause.tense, clause.tense)
+            if tense == "unreal" and (clause in conditions or clause.kind != "main"):
+                self.report(f"'{clause.verb}' in the conditional in an inner clause")
+            if unreal and clause in conditions:
+                if clause.tense not in ("past", "imperfect"):
+                    self.report(f"'{clause.verb}' after if needs the past")
+                tense = "unreal"
+            self.seen["tense"][tense] += 1
 
     def subject_or_attribute(self, phrase: Phrase, preposition: str) -> None:
         clause = self.clause
@@ -281,18 +402,33 @@ class Reader(ABC):
                 clause.prepositions.add(preposition)
                 if self.governs(clause.verb, preposition):
                     clause.governed = phrase
+            elif clause.subject is None:
+                self.report(f"'{preposition} {phrase.text}' before the subject")
         elif clause.verb:
             if clause.direct is not None:
                 self.report(f"'{phrase.text}' is a second object")
+            elif phrase.pronoun and clause.prepositions:
+                self.report(f"'{phrase.text}' stands before the preposition")
             clause.direct = phrase
         elif clause.subject is None:
             clause.subject = phrase
         else:
             self.report(f"'{phrase.text}' stands between subject and verb")
-        if clause.head is None:
-            clause.head = phrase
+        clause.near = phrase.parts[-1] if phrase.parts else phrase
 
     # What the languages differ in.
+
+    @abstractmethod
+    def asks(self, clause: Clause) -> bool:
+        """Read what begins a question; return whether there is such a word."""
+
+    @abstractmethod
+    def complete_question(self, clause: Clause) -> None:
+        """Add the verb of a question that has only its auxiliary."""
+
+    @abstractmethod
+    def shares_at(self, place: int) -> bool:
+        """Return whether a verb begins at a place, rather than a subject."""
 
     @abstractmethod
     def related(self) -> bool:

@@ -27,6 +27,7 @@ class Mention(NamedTuple):
     language with genders in the plural."""
     pronoun: bool = False
     noun: str = ""  # the noun in the singular; empty for pronouns and names
+    human: str = ""  # ``h`` for persons, ``-`` for others, empty if the word does not tell
 
 
 class Roles(NamedTuple):
@@ -50,16 +51,18 @@ class Attached(NamedTuple):
 
     noun: str
     verb: str
-    use: str  # ``subject`` or ``object``: what the noun is in the relative clause
+    use: str
+    """What the noun is in the relative clause: ``subject``, ``object`` (also of a preposition),
+    ``owner`` (*whose*), ``place`` (*where*)."""
     plural: bool | None  # None if neither noun nor verb tells the number
 
 
 class Placed(NamedTuple):
-    """A time or a place with the verb of the clause in which it is read."""
+    """A time or a place in the clause to which a reader attaches it."""
 
     kind: str  # ``time`` or ``place``
-    noun: str  # the noun after the preposition of a place; empty for adverbs
-    verb: str
+    noun: str  # after the preposition of place; empty for a name, an adverb or a time
+    verb: str  # of the clause
 
 
 def wrong_references(clauses: Sequence[Roles]) -> Iterator[str]:
@@ -68,7 +71,8 @@ def wrong_references(clauses: Sequence[Roles]) -> Iterator[str]:
         for noun, pronoun in zip(before, after, strict=True):
             if noun is None or pronoun is None or noun.pronoun or not pronoun.pronoun:
                 continue
-            if not noun.genders & pronoun.genders:
+            unlike = {noun.human, pronoun.human} == {"h", "-"}
+            if unlike or not noun.genders & pronoun.genders:
                 yield f"'{pronoun.text}' cannot stand for '{noun.text}'"
 
 
@@ -163,8 +167,24 @@ def gender_of_french(noun: str) -> str:
     return found or "mf"
 
 
+@cache
+def human_of_french(noun: str) -> str:
+    """Return ``h`` for a person, ``-`` for others, nothing if a French noun may be both."""
+    kinds = {form.human for word in _english_of(noun) for form in english().nouns[word]}
+    return kinds.pop() if len(kinds) == 1 and kinds != {"b"} else ""
+
+
 def _english_of(noun: str) -> list[str]:
-    return [word for word, words in english().nouns_in_french.items() if noun in words]
+    return _english_by_french().get(noun, [])
+
+
+@cache
+def _english_by_french() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = defaultdict(list)
+    for word, words in english().nouns_in_french.items():
+        for each in words:
+            found[each].append(word)
+    return dict(found)
 
 
 def _french_genders(noun: str) -> set[str]:
@@ -268,12 +288,23 @@ class Counted(Protocol):
     def attached(self) -> Sequence[Attached]:
         """Nouns with relative clauses."""
 
+    @property
+    def placed(self) -> Sequence[Placed]:
+        """Times and places."""
+
+
+EQUAL = (
+    "tense", "name", "person", "determiner", "negation", "adverb", "question", "comparison",
+    "passive",
+)  # fmt: skip
+"""What is counted alike in all languages."""
+
 
 def differences(first: Counted, second: Counted, table: Translations) -> Iterable[str]:
     """Yield what differs between a sentence and its translation."""
     one, other = first.seen, second.seen
-    for kind in ("tense", "name", "person", "determiner", "negation", "adverb"):
-        counted = _with_owners(one[kind], other[kind]) if kind == "determiner" else other[kind]
+    for kind in EQUAL:
+        counted = SETTLED.get(kind, _unchanged)(one[kind], other[kind])
         if one[kind] != counted:
             yield f"{kind}: {dict(one[kind])} is not {dict(counted)}"
     for kind, words in (("verb", table.verbs), ("adjective", table.adjectives)):
@@ -288,7 +319,10 @@ def differences(first: Counted, second: Counted, table: Translations) -> Iterabl
     yield from wrong_references(first.mains)
     yield from wrong_references(second.mains)
     yield from wrong_senses(first.governed, second.governed, table)
+    if table is IN_FRENCH and one["perfect"].total() > other["perfect"].total():
+        yield "a perfect without a passé composé"
     yield from _wrong_relatives(first.attached, second.attached, table)
+    yield from _misplaced(first.placed, second.placed, table)
 
 
 def _with_owners(english: Counter[str], other: Counter[str]) -> Counter[str]:
@@ -301,6 +335,27 @@ def _with_owners(english: Counter[str], other: Counter[str]) -> Counter[str]:
         settled[meaning] += used
     settled["ihr"] += free
     return settled
+
+
+def _with_subjunctives(one: Counter[str], other: Counter[str]) -> Counter[str]:
+    """Return tenses in which a subjunctive without a tense of its own has the missing ones."""
+    if one["subjunctive"] and not other["subjunctive"]:  # from French
+        return one if _with_subjunctives(other, one) == other else other
+    settled = other.copy()
+    free = settled.pop("subjunctive", 0)
+    for tense in ("present", "past", "future"):
+        used = min(free, max(0, one[tense] - settled[tense]))
+        free -= used
+        settled[tense] += used
+    settled["subjunctive"] += free
+    return settled
+
+
+def _unchanged(_: Counter[str], other: Counter[str]) -> Counter[str]:
+    return other
+
+
+SETTLED = {"determiner": _with_owners, "tense": _with_subjunctives}
 
 
 def _of_number(nouns: Mapping[tuple[str, bool | None], int], plural: bool) -> Counter[str]:
@@ -342,6 +397,25 @@ def _wrong_relatives(
             yield f"the relative clause with '{each.verb}' belongs to '{each.noun}' as {each.use}"
         else:
             left.remove(match)
+
+
+def _misplaced(
+    placed: Sequence[Placed], others: Sequence[Placed], table: Translations
+) -> Iterator[str]:
+    """Yield the times and places that a reader attaches to another clause."""
+    left = list(others)
+    for each in sorted(placed, key=lambda each: len(table.verbs.get(each.verb, ()))):
+        nouns = table.nouns.get(each.noun, frozenset()) if each.noun else frozenset(("",))
+        verbs = table.verbs.get(each.verb, ())
+        match = next(
+            (o for o in left if o.kind == each.kind and o.noun in nouns and o.verb in verbs), None
+        )
+        if match is None:
+            yield f"the {each.kind} '{each.noun}' belongs to '{each.verb}'"
+        else:
+            left.remove(match)
+    for each in left:
+        yield f"another {each.kind} '{each.noun}' belongs to '{each.verb}'"
 
 
 def _is_alike(one: Attached, other: Attached) -> bool:

@@ -6,6 +6,9 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.tools.grammar_checker.english.comparatives import comparative
+from tests.tools.grammar_checker.french.moods import AVOIR, conditional, subjunctive
+
 FOLDER = Path(__file__).parent
 TENSES = ("present", "imperfect", "future")
 PERSONS = ("1s", "3s", "1p", "3p")
@@ -60,7 +63,9 @@ class English(NamedTuple):
     nouns: dict[str, list[NounForm]]
     masses: frozenset[str]
     adjectives: dict[str, int]  # adjectives with the place of their class
+    comparatives: dict[str, str]  # *bigger*: *big*
     finite: dict[str, list[VerbForm]]
+    participles: dict[str, list[str]]
     bases: frozenset[str]
     frames: dict[str, frozenset[str]]
     nouns_in_french: dict[str, frozenset[str]]
@@ -145,6 +150,31 @@ def _french_nouns() -> tuple[dict[str, list[NounForm]], dict[str, int]]:
     return dict(nouns), longest
 
 
+def _add_forms(finite: dict[str, list[VerbForm]], verb: str, tenses: list[list[str]]) -> None:
+    """Add the forms of a verb: present, imperfect and future, and the moods made from them."""
+    present, imperfect, future = tenses
+    moods = [conditional(future), subjunctive(verb, present, imperfect)]
+    for tense, forms in zip((*TENSES, "unreal", "subjunctive"), (*tenses, *moods), strict=True):
+        persons: dict[str, list[str]] = {}
+        for person, form in zip(PERSONS, forms, strict=True):
+            persons.setdefault(form, []).append(person)
+        for form, which in persons.items():
+            finite[form].append(VerbForm(verb, tense, tuple(which)))
+
+
+@cache
+def auxiliary_forms() -> dict[str, list[VerbForm]]:
+    """Return the forms of *avoir*."""
+    forms: dict[str, list[VerbForm]] = defaultdict(list)
+    _add_forms(forms, "avoir", [AVOIR[tense].split() for tense in TENSES])
+    return dict(forms)
+
+
+def bare(infinitive: str) -> str:
+    """Return an infinitive without its pronoun (*se lever*, *s'endormir*)."""
+    return infinitive.removeprefix("se ").removeprefix("s'")
+
+
 @cache
 def french() -> French:
     finite: dict[str, list[VerbForm]] = defaultdict(list)
@@ -154,33 +184,37 @@ def french() -> French:
     for infinitive, takes, follows, *tenses, participle in read_lines("french/verbs.txt"):
         auxiliary[infinitive] = takes
         frames[infinitive] = frozenset(follows.split(", "))
-        for tense, forms in zip(TENSES, tenses, strict=True):
-            persons: dict[str, list[str]] = {}
-            for person, form in zip(PERSONS, forms.split(), strict=True):
-                persons.setdefault(form, []).append(person)
-            for form, which in persons.items():
-                finite[form].append(VerbForm(infinitive, tense, tuple(which)))
+        _add_forms(finite, infinitive, [forms.split() for forms in tenses])
         feminine = participle.replace("dû", "du") + "e"
         for form, gender, plural in _agreed(participle, feminine):
             participles[form].append((infinitive, gender, plural))
     nouns, longest = _french_nouns()
     adjectives, strict = _adjectives()
-    infinitives = frozenset(auxiliary)
+    infinitives = frozenset(bare(verb) for verb in auxiliary)
     return French(
         nouns, longest, adjectives, _class("origin"), _class("material"), strict, dict(finite),
         infinitives, dict(participles), auxiliary, frames,
     )  # fmt: skip
 
 
-def _english_verbs() -> tuple[dict[str, list[VerbForm]], dict[str, frozenset[str]]]:
+class _EnglishVerbs(NamedTuple):
+    finite: dict[str, list[VerbForm]]
+    participles: dict[str, list[str]]
+    frames: dict[str, frozenset[str]]
+
+
+def _english_verbs() -> _EnglishVerbs:
     finite: dict[str, list[VerbForm]] = defaultdict(list)
+    participles: dict[str, list[str]] = defaultdict(list)
     frames = {}
-    for base, third, past, follows, _ in read_lines("english/verbs.txt"):
+    for base, third, past_forms, follows, _ in read_lines("english/verbs.txt"):
+        past, _, participle = past_forms.partition("/")
         finite[base].append(VerbForm(base, "present", ("1s", "1p", "3p")))
         finite[third].append(VerbForm(base, "present", ("3s",)))
-        finite[past.partition("/")[0]].append(VerbForm(base, "past", PERSONS))
+        finite[past].append(VerbForm(base, "past", PERSONS))
+        participles[participle or past].append(base)
         frames[base] = frozenset(follows.split(", "))
-    return dict(finite), frames
+    return _EnglishVerbs(dict(finite), dict(participles), frames)
 
 
 @cache
@@ -198,15 +232,16 @@ def english() -> English:
     adjectives: dict[str, int] = {}
     for place, (line,) in enumerate(read_lines("english/adjectives.txt")):
         adjectives |= dict.fromkeys(line.split()[1:], place)
-    finite, frames = _english_verbs()
+    forms = _english_verbs()
+    comparatives = {comparative(adjective): adjective for adjective in adjectives}
     verbs = {cells[0]: frozenset(cells[4].split(", ")) for cells in read_lines("english/verbs.txt")}
     adjectives_in_french: dict[str, set[str]] = defaultdict(set)
     for cells in read_lines("french/adjectives.txt"):
         for word in cells[6].split(", "):
             adjectives_in_french[word].add(cells[0])
     return English(
-        dict(nouns), frozenset(masses), adjectives, finite, frozenset(frames), frames,
-        in_french, verbs, {word: frozenset(found) for word, found in adjectives_in_french.items()},
+        dict(nouns), frozenset(masses), adjectives, comparatives, forms.finite, forms.participles,
+        frozenset(forms.frames), forms.frames, in_french, verbs, {word: frozenset(found) for word, found in adjectives_in_french.items()},
     )  # fmt: skip
 
 

@@ -1,6 +1,15 @@
 """Reads an English sentence."""
 
-from tests.tools.grammar_checker.english.forms import DETERMINERS, FRAMES, WORDS, EnglishVerbs
+from tests.tools.grammar_checker.english.comparatives import needs_ending
+from tests.tools.grammar_checker.english.forms import WORDS
+from tests.tools.grammar_checker.english.verbs import (
+    BE,
+    COMPARING,
+    FRAMES,
+    HAVE,
+    HELPERS,
+    EnglishVerbs,
+)
 from tests.tools.grammar_checker.reader import Clause, Phrase, mention_of
 from tests.tools.grammar_checker.translation import Roles
 from tests.tools.grammar_checker.words import french
@@ -13,6 +22,10 @@ SUBJECTS: dict[str, tuple[int, bool]] = {
 OBJECTS: dict[str, tuple[int, bool]] = {
     "me": (1, False), "us": (1, True), "him": (3, False), "her": (3, False), "it": (3, False),
     "them": (3, True),
+}  # fmt: skip
+REFLEXIVES: dict[str, tuple[int, str, bool]] = {
+    "myself": (1, "mfn", False), "ourselves": (1, "mfn", True), "himself": (3, "m", False),
+    "herself": (3, "f", False), "itself": (3, "n", False), "themselves": (3, "mfn", True),
 }  # fmt: skip
 MONTHS = frozenset(
     ("January", "February", "March", "April", "May", "June", "July", "August", "September",
@@ -28,14 +41,49 @@ PLACES = frozenset(
 
 def split(sentence: str) -> list[str]:
     """Return the words of an English sentence, with commas and *'s* apart."""
-    return sentence.replace(",", " ,").replace("'s ", " 's ").split()
+    return sentence.replace(",", " ,").replace("?", " ?").replace("'s ", " 's ").split()
 
 
 class EnglishReader(EnglishVerbs):
+    conditional = frozenset(("if",))
+    joining = frozenset(("and", "but"))
+
+    def asks(self, clause: Clause) -> bool:
+        word, after = self.words[self.at : self.at + 2]
+        if word == "who":
+            self.question = "who"
+            clause.subject = Phrase("who", human="h", pronoun=True)
+            self.at += 1
+            return True
+        begun = 1 if word in ("what", "where") else 0
+        auxiliary = after if begun else word
+        if auxiliary not in BE and auxiliary not in HELPERS and auxiliary not in HAVE:
+            return False
+        self.question = word if begun else "whether"
+        if word == "what":
+            clause.gap = Phrase("what", genders="n", human="-", pronoun=True)
+        clause.place = word == "where"
+        clause.asked = auxiliary
+        self.at += begun + 1
+        return True
+
+    def complete_question(self, clause: Clause) -> None:
+        if clause.asked in BE and clause.waits and clause.place | bool(clause.places):
+            clause.verb, clause.place = "be", True
+            clause.tense, persons = BE[clause.asked]
+            assert clause.subject is not None
+            if not set(persons) & set(clause.subject.persons()):
+                self.report(f"'{clause.asked}' does not agree with '{clause.subject.text}'")
+            self.seen["verb"]["be"] += 1
+
+    def shares_at(self, place: int) -> bool:
+        return self.words[place] not in SUBJECTS and self.finite_begins(place, True)
+
     def expression(self) -> bool:
         if self.words[self.at] == "on" and self.words[self.at + 2] in MONTHS:
             self.seen["name"][self.words[self.at + 1]] += 1
             self.seen["name"][self.words[self.at + 3]] += 1
+            self.clause.times.append(" ".join(self.words[self.at : self.at + 4]))
             self.at += 4
             self.seen["adverb"]["time"] += 1
             return True
@@ -43,25 +91,45 @@ class EnglishReader(EnglishVerbs):
             return False  # a coil, or a source
         return super().expression()
 
-    def degree_fits(self) -> bool:
-        return False
-
     def related(self) -> bool:
         word, clause = self.words[self.at], self.clause
+        if word == "whose":
+            self._whose()
+            return True
+        if word == "where":
+            if self.relative("place").antecedent and clause.near and clause.near.human == "h":
+                self.report(f"'where' after '{clause.near.text}'")
+            return True
         if word not in ("who", "that"):
             return False
-        if word == "that" and clause.verb and clause.head is None and "r" in FRAMES[clause.verb]:
+        if word == "that" and clause.verb and clause.near is None and "r" in FRAMES[clause.verb]:
             clause.complement = True
             self.at += 1
-            self.push(Clause("complement"))
+            self.stack.append(Clause("complement"))
             return True
-        subject = word == "who" or self._begins_at(self.at + 1, True)
-        head = clause.head
+        subject = word == "who" or self.finite_begins(self.at + 1, True)
+        head = clause.near
         known = head is not None and subject and head.human in ("h", "-")
         if head is not None and known and (head.human == "h") != (word == "who"):
             self.report(f"'{word}' after '{head.text}'")
-        self.relative(subject)
+        self.relative("subject" if subject else "object")
         return True
+
+    def _whose(self) -> None:
+        """Read *whose* and its noun, which is the subject or the object of the clause."""
+        clause = self.relative("owner")
+        owned = self._group(self.at, "whose")
+        if owned is None:
+            self.report("'whose' without a noun")
+            return
+        self._read_owned(clause, owned)
+
+    def _read_owned(self, clause: Clause, owned: Phrase) -> None:
+        clause.near = owned
+        if self.noun_begins(self.at) or self.words[self.at] in SUBJECTS:
+            clause.gap = owned
+        else:
+            clause.subject = owned
 
     def phrase(self) -> None:
         if self._quality():
@@ -74,11 +142,15 @@ class EnglishReader(EnglishVerbs):
             clause.governed, clause.gap = clause.gap, None
             self.at = place
             return
-        phrase = self._pronoun(place, bool(preposition)) or self.noun_phrase(place)
+        phrase = self._pronoun(place, bool(preposition)) or self.full_phrase(place)
         if phrase is None:
             return
-        if preposition and clause.verb and preposition in PLACES:
-            clause.place = True
+        if preposition == "by" and clause.passive and clause.agent is None:
+            clause.agent = clause.near = phrase
+            return
+        if preposition in PLACES:
+            clause.place |= bool(clause.verb)
+            clause.places += [(preposition, part.noun) for part in phrase.parts or (phrase,)]
         self.subject_or_attribute(phrase, preposition)
         self._check_some(clause, phrase)
         if clause.verb and clause.direct is phrase:
@@ -91,7 +163,7 @@ class EnglishReader(EnglishVerbs):
 
     def _starts(self, place: int) -> bool:
         word = self.words[place]
-        return word in DETERMINERS or word in OBJECTS or word.isdigit() or word[0].isupper()
+        return self.noun_begins(place) or word in OBJECTS or word in REFLEXIVES or word == "I"
 
     def _is_separable(self, clause: Clause) -> bool:
         return clause.particle + "+d" in FRAMES[clause.verb]
@@ -118,6 +190,8 @@ class EnglishReader(EnglishVerbs):
 
     def _pronoun(self, place: int, governed: bool) -> Phrase | None:
         word, clause = self.words[place], self.clause
+        if word in REFLEXIVES:
+            return self._reflexive(place)
         is_object = governed or bool(clause.verb)
         table = OBJECTS if is_object else SUBJECTS
         if word not in table or (not is_object and clause.subject is not None):
@@ -130,12 +204,54 @@ class EnglishReader(EnglishVerbs):
         person, plural = table[word]
         self.at = place + 1
         self.seen["person"][str(2 if word in ("we", "us") else person)] += 1
+        subject = clause.subject
+        if (
+            is_object
+            and person == 1
+            and subject
+            and (subject.person, subject.plural) == (1, plural)
+        ):
+            self.report(f"'{word}' for the subject needs -self")
         return Phrase(word, person, GENDERS.get(word, "mfn"), plural, pronoun=True)
+
+    def _reflexive(self, place: int) -> Phrase:
+        word, subject = self.words[place], self.clause.subject
+        person, genders, plural = REFLEXIVES[word]
+        self.at = place + 1
+        self.seen["person"]["self"] += 1
+        alike = subject is not None and (subject.person, subject.plural) == (person, plural)
+        if subject is None or not alike or not set(genders) & set(_genders(subject)):
+            self.report(f"'{word}' does not agree with '{subject.text if subject else ''}'")
+        return Phrase(word, person, genders, plural, pronoun=True, reflexive=True)
+
+    def _comparison(self) -> bool:
+        """Read *bigger than*, *less red than*, *as big as* and what follows."""
+        word, after = self.words[self.at : self.at + 2]
+        long = word in COMPARING and after in WORDS.adjectives
+        if not long and word not in WORDS.comparatives:
+            return False
+        adjective, degree = (after, word) if long else (WORDS.comparatives[word], "more")
+        if word == "more" and needs_ending(adjective):
+            self.report(f"'more {adjective}' needs the ending -er")
+        self.at += 1 + long
+        self.seen["adjective"][adjective] += 1
+        self.seen["comparison"][degree] += 1
+        self.clause.quality = True
+        if self.words[self.at] != ("as" if degree == "as" else "than"):
+            self.report(f"'{degree}' without what it compares with")
+            return True
+        standard = self.full_phrase(self.at + 1)
+        if standard is None:
+            self.report(f"'{self.words[self.at]}' without a noun")
+        self.clause.near = standard
+        return True
 
     def _quality(self) -> bool:
         clause = self.clause
         if clause.verb != "be" or clause.quality:
             return False
+        if self._comparison():
+            return True
         place = self.at + self.expression_at(self.at, "degree")
         if self.words[place] not in WORDS.adjectives:
             return False
@@ -166,6 +282,8 @@ class EnglishReader(EnglishVerbs):
 
     def _fits(self, clause: Clause, frame: str, direct: bool) -> bool:
         others = clause.prepositions - PLACES
+        if clause.passive:
+            return not direct and not clause.complement and frame in PASSIVE_FRAMES and not others
         match frame:
             case "r":
                 return clause.complement and not direct
@@ -180,6 +298,14 @@ class EnglishReader(EnglishVerbs):
             case "vto":
                 return False
         return not direct and frame in clause.prepositions and others <= {frame}
+
+
+PASSIVE_FRAMES = ("d", "dto")
+
+
+def _genders(phrase: Phrase) -> str:
+    """Return the genders that a reflexive pronoun for a phrase may have."""
+    return "mfn" if phrase.plural else phrase.genders
 
 
 def _is_always_direct(verb: str) -> bool:

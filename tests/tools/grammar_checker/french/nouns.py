@@ -1,0 +1,204 @@
+"""French noun phrases: determiners, adjectives, agreement."""
+
+from tests.tools.grammar_checker.french.sound import elides
+from tests.tools.grammar_checker.reader import Phrase, Reader
+from tests.tools.grammar_checker.words import AdjectiveForm, NounForm, expressions, french, names
+
+WORDS, NAMES = french(), names()
+DETERMINERS: dict[str, tuple[str, bool]] = {
+    "le": ("m", False), "la": ("f", False), "l'": ("mf", False), "les": ("mf", True),
+    "un": ("m", False), "une": ("f", False), "des": ("mf", True), "du": ("m", False),
+    "ce": ("m", False), "cet": ("m", False), "cette": ("f", False), "ces": ("mf", True),
+    "mon": ("mf", False), "ma": ("f", False), "mes": ("mf", True), "son": ("mf", False),
+    "sa": ("f", False), "ses": ("mf", True), "notre": ("mf", False), "nos": ("mf", True),
+    "leur": ("mf", False), "leurs": ("mf", True), "chaque": ("mf", False),
+    "plusieurs": ("mf", True), "deux": ("mf", True), "trois": ("mf", True),
+    "quatre": ("mf", True), "au": ("m", False), "aux": ("mf", True),
+}  # fmt: skip
+MEANINGS = {
+    "ce": "this", "cet": "this", "cette": "this", "ces": "this", "mon": "my", "ma": "my",
+    "mes": "my", "notre": "our", "nos": "our", "son": "his", "sa": "his", "ses": "his",
+    "leur": "their", "leurs": "their", "chaque": "every", "plusieurs": "several", "deux": "two",
+    "trois": "three", "quatre": "four", "beaucoup": "many",
+}  # fmt: skip
+"""Determiners that both languages count alike; *son* stands for *his*, *her* and *its*."""
+
+
+class FrenchNouns(Reader):
+    expressions = expressions("french/fixed.txt")
+
+    def noun_phrase(self, place: int, bare: str = "") -> Phrase | None:
+        """Read a noun phrase from a place; ``bare`` allows one without a determiner.
+
+        ``bare`` is ``plural`` after *beaucoup de* and *près de*, ``any`` after a negation,
+        ``merged`` where the article is a part of the preposition.
+        """
+        word = self.words[place]
+        if word in MEANINGS:
+            self.seen["determiner"][MEANINGS[word]] += 1
+        if word in ("monsieur", "madame") or (word[0].isupper() and word not in WORDS.nouns):
+            return self._name(place)
+        if word == "beaucoup" and self.words[place + 1] in ("de", "d'"):
+            return self._group(place + 2, "mf", True, "beaucoup")
+        if word in ("de", "d'") and self.words[place + 1] in ("la", "l'"):
+            genders, _ = DETERMINERS[self.words[place + 1]]
+            return self._group(place + 2, genders, False, "de la")
+        if word in DETERMINERS:
+            genders, plural = DETERMINERS[word]
+            return self._group(place + 1, genders, plural, "" if bare == "merged" else word)
+        if word.isdigit():
+            self.seen["name"][word] += 1
+            return self._group(place + 1, "mf", True, word)
+        if bare:
+            return self._group(place, "mf", True if bare == "plural" else None, "")
+        return None
+
+    def _name(self, place: int) -> Phrase | None:
+        title = self.words[place].lower() in ("monsieur", "madame")
+        name = self.words[place + title]
+        if not name[0].isupper():
+            return None
+        gender = NAMES.get(name, "mf")
+        if title:
+            gender = "m" if self.words[place].lower() == "monsieur" else "f"
+        self.seen["name"][name] += 1
+        self.at = self.after_phrase = place + title + 1
+        town = not title and name not in NAMES
+        return Phrase(name, genders=gender, noun="town" if town else "name")
+
+    def _group(
+        self, place: int, genders: str, plural: bool | None, determiner: str
+    ) -> Phrase | None:
+        first = place
+        before: list[tuple[str, list[AdjectiveForm]]] = []
+        while not self._is_noun(place) and self.words[place] in WORDS.adjectives:
+            before.append((self.words[place], WORDS.adjectives[self.words[place]]))
+            place += 1
+        noun, length = self._noun(place)
+        if noun is None:
+            return None
+        place += length
+        after: list[tuple[str, list[AdjectiveForm]]] = []
+        while self.words[place] in WORDS.adjectives and not self._is_rather_verb(place):
+            after.append((self.words[place], WORDS.adjectives[self.words[place]]))
+            place += 1
+        self.at = self.after_phrase = place
+        text = " ".join(self.words[first:place])
+        self._check_forms(first, determiner, noun, [*before, *after], text)
+        for word, forms in before:
+            if not forms[0].before:
+                self.report(f"'{word}' stands after its noun")
+        for word, forms in after:
+            if forms[0].before:
+                self.report(f"'{word}' stands before its noun")
+        lemmas = [forms[0].lemma for _, forms in after if forms[0].lemma not in WORDS.materials]
+        if any(lemma in WORDS.origins for lemma in lemmas[1:]):
+            self.report(f"'{text}': an adjective of origin stands right after the noun")
+        if determiner == "des" and before:
+            self.report(f"'des {text}' needs de")
+        if determiner == "de" and not before:
+            self.report(f"'de {text}' needs des")
+        phrase = self._agree(noun, genders, plural, [*before, *after], text)
+        phrase.determiner = determiner
+        return phrase
+
+    def _is_noun(self, place: int) -> bool:
+        word = self.words[place]
+        if self._noun(place)[1] > 1:
+            return True
+        if word not in WORDS.nouns:
+            return False
+        forms = WORDS.adjectives.get(word)
+        if not forms or not forms[0].before:
+            return True
+        following = self.words[place + 1]
+        after = WORDS.adjectives.get(following)
+        several = following in WORDS.nouns and (after or following in WORDS.finite)
+        if several and self.choose(place):
+            return True  # a maid (*bonne*) who is married or labels something, not a good label
+        return not ((after and after[0].before) or self._is_noun(place + 1))
+
+    def _noun(self, place: int) -> tuple[list[NounForm] | None, int]:
+        word = self.words[place]
+        for length in range(WORDS.longest.get(word, 1), 1, -1):
+            joined = " ".join(self.words[place : place + length]).replace("' ", "'")
+            if joined in WORDS.nouns:
+                return WORDS.nouns[joined], length
+        return WORDS.nouns.get(word), 1
+
+    def _is_rather_verb(self, place: int) -> bool:
+        """Return whether a word such as *vide* is a verb here, not an adjective."""
+        if self.words[place] not in WORDS.finite:
+            return False
+        clause = self.clause
+        subject_here = clause.subject is None and not clause.verb
+        return (subject_here or self.is_awaited() or not clause.verb) != self.choose(place)
+
+    def _check_forms(
+        self,
+        first: int,
+        determiner: str,
+        noun: list[NounForm],
+        adjectives: list[tuple[str, list[AdjectiveForm]]],
+        text: str,
+    ) -> None:
+        """Check the forms that depend on whether a vowel follows."""
+        vowel = elides(self.words[first])
+        genders = noun[0].genders
+        if determiner in ("ce", "cet") and vowel != (determiner == "cet"):
+            self.report(f"'{determiner} {text}' must be ce before a consonant, cet before a vowel")
+        if determiner in ("ma", "sa") and vowel:
+            self.report(f"'{determiner} {text}' must be mon or son before a vowel")
+        if determiner in ("mon", "son") and not vowel and genders == "f":
+            self.report(f"'{determiner} {text}' must be ma or sa")
+        place = first
+        for word, forms in adjectives:
+            form = forms[0]
+            follows = elides(self.words[place + 1])
+            place += 1
+            if form.liaison and not follows:
+                self.report(f"'{word}' stands before a vowel only")
+            changes = form.lemma in WORDS.strict and form.before and word == form.lemma
+            one = form.plurals == (False,) or not any(True in each.plurals for each in noun)
+            if changes and one and follows:
+                self.report(f"'{word}' has another form before a vowel")
+
+    def _agree(
+        self,
+        noun: list[NounForm],
+        genders: str,
+        plural: bool | None,
+        adjectives: list[tuple[str, list[AdjectiveForm]]],
+        text: str,
+    ) -> Phrase:
+        """Return the phrase with the gender and number that all its words allow."""
+        for lemma, own, numbers, _ in noun:
+            for number in _numbers(numbers, plural):
+                left = "".join(gender for gender in own if gender in genders)
+                for _, forms in adjectives:
+                    fitting = [form for form in forms if number in form.plurals]
+                    left = "".join(g for g in left if any(g in form.genders for form in fitting))
+                if left:
+                    hidden = plural is None and _hides_number(numbers, adjectives)
+                    shown = None if hidden else number
+                    self.nouns[lemma, shown] += 1
+                    for _, forms in adjectives:
+                        self.seen["adjective"][forms[0].lemma] += 1
+                    return Phrase(text, genders=left, plural=shown, noun=lemma)
+        self.report(f"'{text}' does not agree in gender and number")
+        return Phrase(text, plural=None, noun=noun[0].lemma)
+
+
+def _hides_number(
+    numbers: tuple[bool, ...], adjectives: list[tuple[str, list[AdjectiveForm]]]
+) -> bool:
+    """Return whether noun and adjectives are the same in both numbers (*vieux bas marron*)."""
+    return len(numbers) > 1 and all(
+        {number for form in forms for number in form.plurals} >= set(numbers)
+        for _, forms in adjectives
+    )
+
+
+def _numbers(numbers: tuple[bool, ...], plural: bool | None) -> tuple[bool, ...]:
+    """Return the numbers that a form and its determiner both allow."""
+    return tuple(number for number in numbers if plural is None or number == plural)

@@ -1,0 +1,383 @@
+"""Reads a French sentence."""
+
+import re
+
+from tests.tools.grammar_checker.french.nouns import DETERMINERS, WORDS
+from tests.tools.grammar_checker.french.relatives import PLACES, FrenchRelatives
+from tests.tools.grammar_checker.french.verbs import RANKS, is_pronominal
+from tests.tools.grammar_checker.reader import Clause, Phrase, mention_of, united
+from tests.tools.grammar_checker.translation import Roles, gender_of_french, human_of_french
+from tests.tools.grammar_checker.words import AdjectiveForm, senses
+
+PRONOUNS: dict[str, tuple[int, str, bool]] = {
+    "je": (1, "mf", False), "j'": (1, "mf", False), "nous": (1, "mf", True),
+    "il": (3, "m", False), "elle": (3, "f", False), "ils": (3, "m", True), "elles": (3, "f", True),
+}  # fmt: skip
+TONIC: dict[str, tuple[int, str, bool]] = {
+    "moi": (1, "mf", False), "nous": (1, "mf", True), "lui": (3, "m", False),
+    "elle": (3, "f", False), "eux": (3, "m", True), "elles": (3, "f", True),
+}  # fmt: skip
+"""Pronouns for persons after prepositions."""
+COMPARING = ("plus", "moins", "aussi")
+IRREGULAR = {
+    "meilleur": ("bon", "m", False), "meilleure": ("bon", "f", False),
+    "meilleurs": ("bon", "m", True), "meilleures": ("bon", "f", True),
+    "pire": ("mauvais", "mf", False), "pires": ("mauvais", "mf", True),
+}  # fmt: skip
+MEANT = {"plus": "more", "moins": "less", "aussi": "as"}
+MONTHS = frozenset(
+    ("janvier", "février", "mars", "avril", "mai", "juin", "juillet", "août", "septembre",
+     "octobre", "novembre", "décembre")
+)  # fmt: skip
+INDEFINITE = ("un", "une", "des", "du", "de la")
+SENSES = senses("french/senses.txt")
+FOOD, DRINK, BOX = ("food", "drink"), ("drink", "food"), ("container",)
+FITTING: dict[str, tuple[str, ...]] = {
+    "manger": FOOD, "dévorer": FOOD, "avaler": FOOD, "goûter": FOOD, "boire": DRINK,
+    "siroter": DRINK, "verser": DRINK, "ouvrir": BOX, "fermer": BOX, "remplir": BOX, "vider": BOX,
+    "porter": ("clothes",), "annuler": ("event",), "organiser": ("event",), "reporter": ("event",),
+}  # fmt: skip
+INVERSE = frozenset(("manquer", "plaire", "déplaire", "importer", "profiter", "répugner"))
+"""Verbs whose object with *à* is the subject in English (*le chien lui manque*: he misses it)."""
+TONIC_VERBS = frozenset(
+    ("penser", "songer", "réfléchir", "renoncer", "rêver", "tenir", "recourir", "participer",
+     "assister", "adhérer", "croire", "aspirer", "contribuer", "procéder")
+)  # fmt: skip
+"""Verbs with *à* and a pronoun for a person (*pense à elle*), not *lui*."""
+ASKING = {
+    "qu' est-ce que": "what", "qu' est-ce qu'": "what", "où est-ce que": "where",
+    "où est-ce qu'": "where", "est-ce que": "whether", "est-ce qu'": "whether", "qui": "who",
+}  # fmt: skip
+"""How questions begin."""
+FORMS = {"à": ("à", "au", "aux"), "de": ("de", "d'", "du", "des")}
+FOR_THINGS = frozenset(
+    ("acheter", "vendre", "casser", "réparer", "nettoyer", "trouver", "voler", "garder",
+     "emprunter", "prêter", "jeter", "cacher", "ramasser", "chercher")
+)  # fmt: skip
+"""Verbs whose object is no event."""
+DATED = re.compile(r"\b(?:hier|dernière?|il y a)\b|\d")
+"""What tells when a single event was."""
+
+
+class FrenchReader(FrenchRelatives):
+    conditional = frozenset(("si", "s'"))
+    joining = frozenset(("et", "mais"))
+
+    def asks(self, clause: Clause) -> bool:
+        found = next((each for each in ASKING if self._has(each)), None)
+        if found is None:
+            return False
+        self.at += len(found.split())
+        self.question = ASKING[found]
+        if self.question == "who":
+            clause.subject = Phrase("qui", genders="m", human="h", pronoun=True)
+        elif self.question == "what":
+            clause.gap = Phrase("que", genders="m", human="-", pronoun=True)
+        clause.place = self.question == "where"
+        return True
+
+    def _has(self, words: str) -> bool:
+        expected = words.split()
+        return self.words[self.at : self.at + len(expected)] == expected
+
+    def complete_question(self, clause: Clause) -> None:
+        """Do nothing: all questions have their verb."""
+
+    def shares_at(self, place: int) -> bool:
+        word, after = self.words[place : place + 2]
+        if word in PRONOUNS and word != "nous":
+            return False
+        clitic = word in RANKS and (after in RANKS or self.is_finite(after))
+        return word in ("ne", "n'") or clitic or (word not in DETERMINERS and self.is_finite(word))
+
+    def mood_after(self, conjunction: str) -> str:
+        return "subjunctive" if conjunction.startswith(("bien ", "avant ")) else ""
+
+    def expression(self) -> bool:
+        day, month, year = self.words[self.at + 1 : self.at + 4] if self._has_date() else "   "
+        if month in MONTHS:
+            if not (day == "1er" or day.isdigit()) or not year.isdigit():
+                self.report("a wrong date")
+            self.seen["name"][day.removesuffix("er")] += 1
+            self.seen["name"][year] += 1
+            self.clause.times.append(" ".join(self.words[self.at : self.at + 4]))
+            self.at += 4
+            self.seen["adverb"]["time"] += 1
+            return True
+        clause, time = self.clause, self.expression_at(self.at, "time")
+        repeated = time > 0 and time == self.expression_at(self.at, "habit")
+        read = super().expression()
+        clause.repeated |= read and repeated and not self._may_belong_outside()
+        return read
+
+    def _may_belong_outside(self) -> bool:
+        """Return whether a time here may tell when an outer clause in the present happens."""
+        outer = [clause for clause in self.stack[:-1] if clause.verb]
+        return any(clause.tense not in ("imperfect", "compound") for clause in outer)
+
+    def _has_date(self) -> bool:
+        return self.words[self.at] == "le" and self.words[self.at + 2] in MONTHS
+
+    def degree_fits(self) -> bool:
+        return self.clause.verb == "être" and self.words[self.at + 1] in WORDS.adjectives
+
+    def phrase(self) -> None:
+        if self._pronoun() or self._quality():
+            return
+        clause = self.clause
+        word = self.words[self.at]
+        preposition, place, bare = self.preposition()
+        if not preposition:
+            if word in ("de", "d'") and clause.negated and clause.verb:
+                bare = "any"
+            elif word in ("de", "d'") and self.words[self.at + 1] not in ("la", "l'"):
+                self._bare_plural()
+                return
+            place = self.at + 1 if bare else self.at
+            if word in ("au", "aux"):
+                return
+        phrase = self._tonic(place, preposition) or self._joined_phrase(place, bare, preposition)
+        if phrase is None:
+            return
+        if preposition == "par" and clause.passive and clause.agent is None:
+            clause.agent = clause.near = phrase
+            return
+        named = phrase.noun == "name" and preposition == "à" and self.choose(self.at)
+        if preposition == "à" and (phrase.noun == "town" or named):  # a town may be called Sonia
+            preposition, clause.place = "in", True
+        if preposition in PLACES:
+            clause.places += [(preposition, part.noun) for part in phrase.parts or (phrase,)]
+        self.subject_or_attribute(phrase, preposition)
+        if bare == "any" and clause.manner.endswith("ment"):
+            self.report(f"'{clause.manner}' between the negation and 'de {phrase.text}'")
+        if clause.direct is phrase and clause.negated:
+            if any(part.determiner in INDEFINITE for part in phrase.parts or (phrase,)):
+                self.report(f"'{phrase.text}' needs de after a negation")
+
+    def _joined_phrase(self, place: int, bare: str, preposition: str) -> Phrase | None:
+        """Read a noun phrase, or two with *et* between them; *à* and *de* are said twice."""
+        first = self.noun_phrase(place, bare)
+        if first is None or self.words[self.at] != "et":
+            return self._denied(first, bare)
+        begins, merged = self.at + 1, ""
+        last = preposition.split()[-1] if preposition else ""
+        word = self.words[begins]
+        if last in FORMS:
+            if word not in FORMS[last]:
+                self.report(f"'{last}' is missing before '{word}'")
+            else:
+                begins, merged = self.after_preposition(begins, last)
+        elif not self._noun_begins(begins):
+            return first
+        second = self.noun_phrase(begins, merged)
+        return first if second is None else united(first, second)
+
+    def _denied(self, phrase: Phrase | None, bare: str) -> Phrase | None:
+        if phrase is not None and bare == "any":
+            phrase.determiner = "any"
+        return phrase
+
+    def _noun_begins(self, place: int) -> bool:
+        """Return whether a noun phrase begins after *et*, rather than a verb with a clitic."""
+        word, after = self.words[place : place + 2]
+        if word in RANKS and (self.is_finite(after) or after in RANKS):
+            known = after in WORDS.nouns or after in WORDS.adjectives
+            return known and not self.choose(place)
+        named = word[0].isupper() or word in ("monsieur", "madame", "beaucoup")
+        partitive = word in ("de", "d'")
+        return word in DETERMINERS or word.isdigit() or named or partitive
+
+    def _tonic(self, place: int, preposition: str) -> Phrase | None:
+        word = self.words[place]
+        if not preposition or word not in TONIC:
+            return None
+        person, genders, plural = TONIC[word]
+        self.at = place + 1
+        self.clause.tonic |= preposition == "à"
+        self.seen["person"][str(2 if word == "nous" else person)] += 1
+        return Phrase(word, person, genders, plural, pronoun=True)
+
+    def _pronoun(self) -> bool:
+        word, clause = self.words[self.at], self.clause
+        if word not in PRONOUNS or clause.verb or clause.subject is not None:
+            return False
+        person, genders, plural = PRONOUNS[word]
+        clause.subject = clause.near = Phrase(word, person, genders, plural, pronoun=True)
+        self.seen["person"][str(2 if word == "nous" else person)] += 1
+        self.at += 1
+        return True
+
+    def _quality(self) -> bool:
+        clause = self.clause
+        if clause.verb != "être" or clause.quality:
+            return False
+        if self._comparison():
+            return True
+        place = self.at + self.expression_at(self.at, "degree")
+        forms = WORDS.adjectives.get(self.words[place])
+        if forms is None:
+            return False
+        self.take("degree")
+        self._agree_quality(self.words[place], forms)
+        self.seen["adjective"][forms[0].lemma] += 1
+        clause.quality = True
+        self.at = place + 1
+        return True
+
+    def _agree_quality(self, word: str, forms: list[AdjectiveForm]) -> None:
+        subject = self.clause.subject
+        assert subject is not None
+        if not any(
+            set(form.genders) & set(subject.genders)
+            and (subject.plural is None or subject.plural in form.plurals)
+            and not form.liaison
+            for form in forms
+        ):
+            self.report(f"'{word}' does not agree with '{subject.text}'")
+
+    def _comparison(self) -> bool:
+        """Read *plus grand que*, *meilleur que* and what follows."""
+        word, after = self.words[self.at : self.at + 2]
+        long = word in COMPARING and after in WORDS.adjectives
+        if long:
+            forms = WORDS.adjectives[after]
+            if word == "plus" and forms[0].lemma == "bon":
+                self.report(f"'plus {after}' must be meilleur")
+        elif word in IRREGULAR:
+            lemma, genders, plural = IRREGULAR[word]
+            forms = [AdjectiveForm(lemma, genders, (plural,), before=True)]
+        else:
+            return False
+        self._agree_quality(after if long else word, forms)
+        self.at += 1 + long
+        self.seen["adjective"][forms[0].lemma] += 1
+        self.seen["comparison"][MEANT.get(word, "more")] += 1
+        self.clause.quality = True
+        if self.words[self.at] not in ("que", "qu'"):
+            self.report(f"'{word}' without what it compares with")
+            return True
+        self.clause.near = self._joined_phrase(self.at + 1, "", "")
+        if self.clause.near is None:
+            self.report(f"'{self.words[self.at]}' without a noun")
+        return True
+
+    def _bare_plural(self) -> None:
+        """Read *de grandes maisons*."""
+        if self.words[self.at + 1] in WORDS.adjectives:
+            phrase = self._group(self.at + 1, "mf", True, "de")
+            if phrase is not None:
+                self.subject_or_attribute(phrase, "")
+
+    def close(self, clause: Clause) -> None:
+        self.check_past(clause)
+        self._check_event(clause)
+        self._place_clitics(clause)
+        self.resolve_dont(clause)
+        direct = clause.direct is not None or clause.gap is not None
+        if clause.direct is not None and clause.gap is not None:
+            self.report(f"'{clause.verb}' has two objects")
+        recipient = clause.recipient or "à" in clause.prepositions
+        before = clause.object_before or clause.gap
+        frames = WORDS.frames.get(clause.verb, frozenset(("i",)))
+        self._check_tonic(clause)
+        for pronoun in clause.unclear:
+            if direct or not self._is_direct(frames, recipient):
+                recipient = True
+            else:
+                direct, before = True, pronoun
+        if clause.passive:
+            if direct or clause.complement or not frames & {"d", "dà"}:
+                self.report(f"'{clause.verb}' has no passive")
+        elif not self._fits(clause, frames, direct, recipient):
+            self.report(f"'{clause.verb}' has a wrong or missing complement")
+        self._check_sense(clause)
+        clause.direct = clause.direct or (before if direct else None)
+        self._check_participle(clause, before)
+
+    def _check_event(self, clause: Clause) -> None:
+        """Check that *pouvait* is no single event (*a pu*)."""
+        single = any(DATED.search(time) for time in clause.times)
+        could = clause.modal == "pouvoir" and clause.tense == "imperfect"
+        if single and could and clause.conjunction not in self.conditional:
+            self.report(f"the imperfect of pouvoir with '{clause.times[0]}'")
+
+    def _place_clitics(self, clause: Clause) -> None:
+        """Decide what *y* and *en* stand for: an object with a preposition, or a place."""
+        frames = WORDS.frames.get(clause.verb, frozenset())
+        for clitic in clause.clitics:
+            fitting = ("de",) if clitic == "en" else ("à", "dans", "sur")
+            frame = next((each for each in fitting if each in frames), "")
+            free = "i" in frames or "d" in frames or frame in ("dans", "sur")
+            if clitic == "y" and (not frame or (free and not self.choose(2000 + self.at))):
+                self.seen["adverb"]["place"] += 1
+                clause.place = True
+                clause.places.append(("", ""))
+                clause.prepositions |= {frame} - {""}
+            else:
+                self.seen["person"]["3"] += 1
+                clause.prepositions.add(frame)
+                if not frame:
+                    self.report(f"'{clause.verb}' has no object with de")
+                clause.governed = Phrase(clitic, 3, "mf", None, human="-", pronoun=True)
+        clause.clitics = []
+
+    def _check_tonic(self, clause: Clause) -> None:
+        tonic = clause.verb in TONIC_VERBS or is_pronominal(clause.verb)
+        if clause.recipient and tonic:
+            self.report(f"'lui' with '{clause.verb}', which needs à and a pronoun")
+        if clause.tonic and not tonic and not clause.unclear:
+            self.report(f"'{clause.verb} à' and a pronoun: must be lui or leur")
+
+    def _check_sense(self, clause: Clause) -> None:
+        phrase = clause.direct or clause.gap
+        kind = SENSES.get(phrase.noun) if phrase is not None else None
+        if kind is None:
+            return
+        unfit = kind == "event" and clause.verb in FOR_THINGS
+        if unfit or kind not in FITTING.get(clause.verb, kind):
+            self.report(f"'{phrase.noun if phrase else ''}' does not fit '{clause.verb}'")
+
+    def _is_direct(self, frames: frozenset[str], recipient: bool) -> bool:
+        if {"d", "à"} <= frames and self.choose(1000 + self.at):
+            return False
+        return "d" in frames or (recipient and "dà" in frames)
+
+    def governs(self, verb: str, preposition: str) -> bool:
+        frames = WORDS.frames.get(verb, frozenset())
+        return preposition in frames or (preposition == "in" and "dans" in frames)
+
+    def roles(self, clause: Clause) -> Roles:
+        """Return the subject and the object of a complete clause, as English has them."""
+        subject, thing = clause.subject, clause.direct or clause.governed
+        for phrase in (subject, thing):
+            if phrase is not None and phrase.noun and not phrase.pronoun:
+                phrase.human = human_of_french(phrase.noun)
+                if phrase.genders == "mf":
+                    phrase.genders = gender_of_french(phrase.noun)
+        is_direct = clause.direct is not None and clause.direct.person == 3
+        if clause.passive:
+            return Roles(mention_of(subject))
+        if clause.verb in INVERSE and not is_direct:
+            subject, thing = clause.governed, clause.subject
+        return Roles(mention_of(subject), mention_of(thing))
+
+    def _fits(self, clause: Clause, frames: frozenset[str], direct: bool, recipient: bool) -> bool:
+        if clause.complement:
+            return "r" in frames and not direct
+        for frame in frames:
+            match frame:
+                case "be":
+                    fits = (clause.quality or clause.place) and not (direct or recipient)
+                case "i":
+                    fits = not (direct or recipient)
+                case "d":
+                    fits = direct and not recipient
+                case "dà":
+                    fits = direct and recipient
+                case "à":
+                    fits = recipient and not direct
+                case _:
+                    fits = frame in clause.prepositions and not direct and not recipient
+            if fits:
+                return True
+        return False

@@ -1,0 +1,56 @@
+"""French elision and contraction."""
+
+from itertools import pairwise
+
+ASPIRATED = (
+    "hache", "hachoir", "haie", "haï", "hais", "hait", "hall", "hamac", "hamburger", "hameau",
+    "hamster", "hanche", "hangar", "hareng", "haricot", "harnais", "harpe", "harpiste", "harpon",
+    "haut", "hibou", "hochet", "homard", "houx", "huppe", "hurl", "hussard", "hutte", "hérisson",
+    "héron", "hêtre",
+)  # fmt: skip
+"""Beginnings of words whose h stands like a consonant; *héros* is one, *héroïne* is not."""
+VOWELS = frozenset("aeiouàâéèêëîïôöùûœ")
+ELIDED = frozenset(("l'", "d'", "qu'", "n'", "m'", "j'", "s'", "jusqu'"))
+FULL = frozenset(("le", "la", "de", "que", "ne", "me", "je", "se", "parce"))
+SUBJECTS = ("elle", "elles", "on", "un", "une", "aucun")  # no verbs: *s'* is *si* before them
+
+
+def split(sentence: str) -> list[str]:
+    """Return the words of a French sentence, with elided words and commas apart."""
+    words = []
+    for word in sentence.replace(",", " ,").replace("?", " ?").split():
+        while "'" in word[:-1] and not word.lower().startswith("aujourd'"):
+            first, _, word = word.partition("'")
+            words.append(first + "'")
+        words.append(word)
+    return words
+
+
+def elides(word: str) -> bool:
+    """Return whether a word causes the elision of the word before."""
+    word = word.lower()
+    if word[0] == "h":
+        return not (word.startswith(ASPIRATED) or word == "héros")
+    return word[0] in VOWELS or word == "y" or word.startswith("yeu")
+
+
+def check_sound(words: list[str], infinitives: frozenset[str]) -> list[str]:
+    """Return what is wrong with elisions and contractions."""
+    findings = []
+    for place, (word, after) in enumerate(pairwise(words)):
+        word = word.lower()
+        if word[-1] == "'":
+            if word == "s'" and after in SUBJECTS:
+                findings.append(f"'{word} {after}': si elides before il and ils only")
+            elif word not in ELIDED or not elides(after):
+                findings.append(f"'{word}{after}' must not elide")
+        elif word in FULL:
+            if elides(after) and word != "parce":
+                findings.append(f"'{word} {after}' must elide")
+        elif word == "si" and after in ("il", "ils"):
+            findings.append("'si il' must elide")
+        if word in ("de", "à") and after in ("le", "les"):
+            following = words[place + 2] if place + 2 < len(words) else ""
+            if following not in infinitives and following not in ("lui", "leur"):
+                findings.append(f"'{word} {after}' must contract")
+    return findings

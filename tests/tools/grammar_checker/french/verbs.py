@@ -1,0 +1,323 @@
+"""French verb groups: clitics, negation, moods, compound tenses, participles."""
+
+from typing import NamedTuple
+
+from tests.tools.grammar_checker.french.nouns import WORDS, FrenchNouns
+from tests.tools.grammar_checker.reader import Clause, Phrase
+from tests.tools.grammar_checker.words import VerbForm, auxiliary_forms
+
+RANKS = {
+    "me": 0, "m'": 0, "nous": 0, "se": 0, "s'": 0, "le": 1, "la": 1, "l'": 1, "les": 1, "lui": 2,
+    "leur": 2, "y": 3, "en": 4,
+}  # fmt: skip
+DIRECT = {
+    "le": ("m", False), "la": ("f", False), "l'": ("mf", False), "les": ("mf", True),
+}  # fmt: skip
+AVOIR = auxiliary_forms()
+COMPOUND = {"present": "compound", "subjunctive": "past subjunctive"}
+"""Compound tenses by the tense of their auxiliary."""
+NEGATIONS = ("pas", "jamais")
+LINKS = {"de": "de", "d'": "de", "à": "à"}
+
+
+class Infinitive(NamedTuple):
+    verb: str
+    clitics: list[str]
+    end: int
+
+
+class FrenchVerbs(FrenchNouns):
+    habits = events = False
+    """Whether a past so far is one of habits, and whether one is a single event."""
+
+    def verb_begins(self) -> bool:
+        word, clause = self.words[self.at], self.clause
+        if word in ("ne", "n'", "me", "m'", "lui", "se", "s'", "y"):
+            return True
+        if word in RANKS:
+            if clause.waits:
+                return True
+            return bool(clause.verb) and self.is_awaited() and self._is_clitic()
+        if word in AVOIR or word in WORDS.finite:
+            if clause.verb == "être" and word in WORDS.adjectives and not clause.quality:
+                return clause.place != self.choose(self.at)
+            after = self.after_phrase == self.at
+            return clause.waits or not clause.verb or self.is_awaited() or after
+        return False
+
+    def _is_clitic(self) -> bool:
+        """Return whether an article or *nous* is a clitic of an outer verb."""
+        after = self.words[self.at + 1]
+        if not self.is_finite(after) and after not in RANKS:
+            return False
+        if after not in WORDS.nouns and after not in WORDS.adjectives:
+            return True
+        clause = self.clause
+        done = clause.gap or clause.direct or "d" not in WORDS.frames.get(clause.verb, ())
+        return bool(done) != self.choose(self.at)
+
+    def is_finite(self, word: str) -> bool:
+        return word in WORDS.finite or word in AVOIR
+
+    def verb_group(self, clause: Clause) -> None:
+        negated = self.words[self.at] in ("ne", "n'")
+        self.at += negated
+        clitics = self._clitics()
+        word = self.words[self.at]
+        forms = self._in_mood(clause, word, any(is_own(clause, clitic) for clitic in clitics))
+        self.at += 1
+        self._negation(clause, negated)
+        clause.repeated |= self.take("frequency") or self.words[self.at - 1] == "jamais"
+        auxiliary = self._auxiliary(forms)
+        if auxiliary is None:
+            self._simple(clause, word, forms)
+        else:
+            self._agrees(clause, word, set(auxiliary.persons))
+            self._compound(clause, auxiliary, clitics)
+        clause.modal = clause.verb
+        self._chain(clause, clitics)
+        self.seen["verb"][clause.verb] += 1
+
+    def _clitics(self) -> list[str]:
+        clitics = []
+        while self.words[self.at] in RANKS:
+            clitics.append(self.words[self.at])
+            self.at += 1
+        self._check_order(clitics)
+        return clitics
+
+    def _check_order(self, clitics: list[str]) -> None:
+        ranks = [RANKS[clitic] for clitic in clitics]
+        if ranks != sorted(set(ranks)) or ranks[:2] == [0, 2] or len(ranks) > 2:
+            self.report(f"'{' '.join(clitics)}' in a wrong order")
+
+    def _negation(self, clause: Clause, negated: bool) -> None:
+        word = self.words[self.at]
+        if word in NEGATIONS:
+            self.at += 1
+            self.seen["negation"][word] += 1
+            if not negated:
+                self.report(f"'{word}' without ne")
+        elif negated:
+            self.report(f"ne without pas or jamais before '{word}'")
+        clause.negated = negated
+
+    def _in_mood(self, clause: Clause, word: str, reflexive: bool) -> list[VerbForm]:
+        """Return the readings of a verb form that fit the mood of its clause."""
+        forms = [
+            form
+            for form in (*AVOIR.get(word, ()), *WORDS.finite.get(word, ()))
+            if reflexive or not is_pronominal(form.lemma)
+        ]
+        if clause.mood == "either":
+            return forms
+        needed = clause.mood == "subjunctive"
+        fitting = [form for form in forms if (form.tense == "subjunctive") == needed]
+        if forms and not fitting:
+            self.report(f"'{word}' needs the {clause.mood or 'indicative'}")
+        return fitting or forms
+
+    def _auxiliary(self, forms: list[VerbForm]) -> VerbForm | None:
+        """Return the auxiliary, if a participle follows."""
+        word = self.words[self.at]
+        for form in forms:
+            if form.lemma == "avoir" and (word in WORDS.participles or word == "été"):
+                return form
+            if form.lemma == "être" and word in WORDS.participles and self._is_participle():
+                return form
+        return None
+
+    def _is_participle(self) -> bool:
+        """Return whether a participle after *être* is no adjective here."""
+        word, after = self.words[self.at : self.at + 2]
+        if word == "plus" and (after in WORDS.adjectives or after == "tard"):
+            return False
+        return word not in WORDS.adjectives or after == "par" or self.choose(self.at)
+
+    def _simple(self, clause: Clause, word: str, forms: list[VerbForm]) -> None:
+        assert clause.subject is not None
+        persons = clause.subject.persons()
+        known = [form for form in forms if form.lemma != "avoir" or "avoir" in WORDS.auxiliary]
+        if not known:
+            finding = "without a participle" if forms else "is no finite verb"
+            self.report(f"'{word}' {finding}")
+            clause.verb, clause.tense = ("avoir" if forms else "?"), "present"
+            return
+        self._agrees(clause, word, {person for form in known for person in form.persons})
+        fitting = [form for form in known if set(form.persons) & set(persons)] or known
+        pronominal = [form for form in fitting if is_pronominal(form.lemma)]
+        fitting = pronominal + [form for form in fitting if form not in pronominal]
+        chosen = fitting[0]
+        if len({form.lemma for form in fitting}) > 1 and self.choose(self.at):
+            chosen = next(form for form in fitting if form.lemma != chosen.lemma)
+        clause.verb, clause.tense = chosen.lemma, chosen.tense
+
+    def _agrees(self, clause: Clause, word: str, persons: set[str]) -> None:
+        """Check that a form of these persons agrees with the subject, and learn its number."""
+        subject = clause.subject
+        assert subject is not None
+        fitting = persons.intersection(subject.persons())
+        if not fitting:
+            self.report(f"'{word}' does not agree with its subject '{subject.text}'")
+        elif subject.plural is None and len({person[1] for person in fitting}) == 1:
+            subject.plural = fitting.pop()[1] == "p"
+
+    def _compound(self, clause: Clause, auxiliary: VerbForm, clitics: list[str]) -> None:
+        """Read the participles after an auxiliary: of a compound tense, a passive, or both."""
+        helper, tense = auxiliary.lemma, auxiliary.tense
+        if helper == "avoir":
+            tense = self._past(auxiliary)
+            if self.words[self.at] == "été":
+                self.at += 1
+                self.take("frequency")
+                clause.verb, clause.tense = "être", tense
+                if self.words[self.at] not in WORDS.participles or not self._is_participle():
+                    return
+                helper = "be"
+        own = any(is_own(clause, clitic) for clitic in clitics)
+        verb = self._participle(clause, helper, own)
+        takes = WORDS.auxiliary[verb]
+        follows = self.words[self.at] == "par" and takes == "both"
+        moves = helper == "être" and (takes in ("être", "both") or own) and not follows
+        if moves:
+            tense = self._past(auxiliary)
+        elif helper != "avoir":
+            clause.passive = True
+            self.seen["passive"]["passive"] += 1
+        clause.verb, clause.tense = verb, tense
+        self.seen["perfect"]["perfect"] += tense in ("compound", "past subjunctive")
+
+    def _past(self, auxiliary: VerbForm) -> str:
+        if auxiliary.tense not in COMPOUND:
+            self.report(f"'{auxiliary.lemma}' before a participle in the {auxiliary.tense}")
+        return COMPOUND.get(auxiliary.tense, "compound")
+
+    def _participle(self, clause: Clause, helper: str, own: bool) -> str:
+        """Read a participle; return its verb."""
+        word = self.words[self.at]
+        forms = [
+            form for form in WORDS.participles[word] if own or not is_pronominal(form[0])
+        ] or WORDS.participles[word]
+        verbs = sorted({form[0]: None for form in forms}, key=lambda verb: not is_pronominal(verb))
+        verb = verbs[1] if len(verbs) > 1 and self.choose(self.at) else verbs[0]
+        _, gender, plural = next(form for form in forms if form[0] == verb)
+        clause.participle = helper, word, gender, plural
+        self.at += 1
+        return verb
+
+    def check_past(self, clause: Clause) -> None:
+        """Check that no single event stands beside a habit, in all clauses so far."""
+        # A time behind a single event in an inner clause may belong to an outer clause.
+        self.habits |= clause.repeated and clause.tense == "imperfect"
+        self.events |= clause.tense == "compound"
+        if self.habits and self.events:
+            self.report("a single event beside a habit")
+
+    def _infinitive(self, clause: Clause) -> Infinitive | None:
+        place, frames = self.at, WORDS.frames.get(clause.verb, frozenset())
+        link = LINKS.get(self.words[place], "")
+        place += bool(link)
+        place += self.expression_at(place, "manner")
+        clitics = []
+        while self.words[place] in RANKS:
+            clitics.append(self.words[place])
+            place += 1
+        verb = self.words[place]
+        if verb not in WORDS.infinitives or "v" + link not in frames:
+            return None
+        if clitics and verb in WORDS.nouns and self.choose(place):
+            return None
+        if any(is_own(clause, clitic) for clitic in clitics):
+            pronominal = [each for each in (f"se {verb}", f"s'{verb}") if each in WORDS.auxiliary]
+            verb = pronominal[0] if pronominal and not self.choose(place) else verb
+        return Infinitive(verb, clitics, place + 1)
+
+    def _chain(self, clause: Clause, clitics: list[str]) -> None:
+        """Read an infinitive after the verb, and give the clitics to the last verb."""
+        found = None if clause.passive else self._infinitive(clause)
+        if found is not None:
+            if clitics:
+                self.report(f"'{clitics[0]}' stands before the infinitive")
+            self.seen["verb"][clause.verb] += 1
+            self._check_participle(clause, None)
+            clitics, clause.verb, self.at = found.clitics, found.verb, found.end
+            self._check_order(clitics)
+            if clause.verb == "être":
+                self._passive_infinitive(clause)
+        for clitic in clitics:
+            self._give(clause, clitic)
+
+    def _passive_infinitive(self, clause: Clause) -> None:
+        """Read *vendue* of *peut être vendue*."""
+        if self.words[self.at] in WORDS.participles and self._is_participle():
+            clause.verb = self._participle(clause, "be", own=False)
+            clause.passive = True
+            self.seen["passive"]["passive"] += 1
+
+    def _give(self, clause: Clause, clitic: str) -> None:
+        if clitic in ("y", "en"):
+            clause.clitics.append(clitic)
+            return
+        if is_own(clause, clitic):
+            assert clause.subject is not None
+            if not is_pronominal(clause.verb):
+                self.seen["person"]["self"] += 1
+                subject = clause.subject
+                clause.direct = Phrase(
+                    clitic, subject.person, subject.genders, subject.plural, pronoun=True,
+                    reflexive=True,
+                )  # fmt: skip
+                clause.object_before = clause.direct
+            return
+        self.seen["person"][str(1 if clitic in ("me", "m'") else 2 if clitic == "nous" else 3)] += 1
+        if clitic in DIRECT:
+            genders, plural = DIRECT[clitic]
+            clause.direct = Phrase(clitic, 3, genders, plural, pronoun=True)
+            clause.object_before = clause.direct
+        elif clitic in ("lui", "leur"):
+            clause.recipient = True
+            if "dà" not in WORDS.frames.get(clause.verb, ()):
+                clause.governed = Phrase(clitic, 3, "mf", clitic == "leur", pronoun=True)
+        else:
+            clause.unclear.append(Phrase(clitic, 1, "mf", clitic == "nous"))
+
+    def _check_participle(self, clause: Clause, before: Phrase | None) -> None:
+        """Check the participle; ``before`` is a direct object before it."""
+        if clause.participle is None:
+            return
+        auxiliary, word, gender, plural = clause.participle
+        clause.participle = None
+        verb_auxiliary = WORDS.auxiliary[clause.verb]
+        reflexive = before is not None and before.reflexive
+        if verb_auxiliary == "both":
+            verb_auxiliary = "avoir" if clause.direct or clause.gap else "être"
+        if reflexive or is_pronominal(clause.verb):
+            verb_auxiliary = "être"
+        if auxiliary != verb_auxiliary and not clause.passive:
+            self.report(f"'{clause.verb}' takes {verb_auxiliary}")
+        with_ = before if auxiliary == "avoir" else clause.subject
+        if with_ is None:
+            if gender != "m" or plural:
+                self.report(f"'{word}' agrees with nothing")
+        elif gender not in with_.genders or not _equal(plural, with_.plural):
+            self.report(f"'{word}' does not agree with '{with_.text}'")
+        else:
+            with_.genders = gender
+
+
+def is_pronominal(verb: str) -> bool:
+    """Return whether an infinitive has a pronoun of its own (*se lever*, *s'endormir*)."""
+    return verb.startswith(("se ", "s'"))
+
+
+def is_own(clause: Clause, clitic: str) -> bool:
+    """Return whether a clitic is of the person of the subject: *se lave*, *me lave*."""
+    subject = clause.subject
+    if subject is None or clitic in ("se", "s'"):
+        return clitic in ("se", "s'")
+    mine = clitic in ("me", "m'") and not subject.plural
+    return subject.person == 1 and (mine or (clitic == "nous" and bool(subject.plural)))
+
+
+def _equal(number: bool | None, other: bool | None) -> bool:
+    return number is None or other is None or number == other
