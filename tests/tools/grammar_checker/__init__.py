@@ -1,10 +1,11 @@
 """An independent checker of the sentences of the grammar: agreement, clitics, cases, word order.
 
 It shares no code and no forms with the grammar: its word lists were made from dictionaries and by
-hand. It reads a sentence from left to right, and reports what a reader of English, French or German
-would mark; the German part tries all readings. Of a pair, it also compares numbers, names, tenses,
-determiners, and words with their translations (``translation/``): which noun belongs to which verb,
-and for which noun a pronoun stands. ``drawn.py`` alone draws pairs of the corpus.
+hand. It reads an English or French sentence from left to right with a stack of open clauses, and
+reports what a native reader would mark; the German part tries all readings. A time or place belongs
+to the innermost open clause, a relative clause to the nearest noun. Of a pair, it compares numbers,
+names, tenses, determiners, and words with their translations (``translation.py``): which noun,
+time and place belongs to which verb, and for which noun a pronoun stands.
 """
 
 from tests.tools.grammar_checker.pairs import (

@@ -6,102 +6,11 @@ needs both a noun phrase and a verb (agreement, government) is checked when its 
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import ClassVar
 
-from tests.tools.grammar_checker.translation import Attached, Governed, Mention, Placed, Roles
+from tests.tools.grammar_checker.parts import Clause, Phrase
+from tests.tools.grammar_checker.translation import Attached, Governed, Placed, Roles
 from tests.tools.grammar_checker.words import Expressions
-
-
-@dataclass(slots=True)
-class Phrase:
-    """A noun phrase or pronoun."""
-
-    text: str
-    person: int = 3
-    genders: str = "mf"
-    plural: bool | None = False  # None if the form does not tell the number
-    human: str = ""
-    noun: str = ""  # the noun in the singular, ``name`` or ``town``
-    determiner: str = ""
-    pronoun: bool = False
-    reflexive: bool = False
-    parts: "tuple[Phrase, ...]" = ()  # what *and* joins
-
-    def persons(self) -> tuple[str, ...]:
-        """Return the verb persons that agree with the phrase."""
-        numbers = "sp" if self.plural is None else "p" if self.plural else "s"
-        return tuple(f"{self.person}{number}" for number in numbers)
-
-
-@dataclass(slots=True)
-class Clause:
-    """An open clause."""
-
-    kind: str  # ``main``, ``relative``, ``complement``
-    conjunction: str = ""
-    subject: Phrase | None = None
-    gap: Phrase | None = None  # the antecedent of an object relative, where the object is missing
-    antecedent: Phrase | None = None  # the noun before a relative clause
-    use: str = ""  # what the antecedent is, other than subject or object: ``owner``, ``place``
-    shared: bool = False  # whether the subject is that of the clause before
-    asked: str = ""  # the auxiliary before the subject of a question
-    mood: str = ""  # ``subjunctive`` where it is needed, ``either`` where it may stand
-    verb: str = ""
-    modal: str = ""
-    near: Phrase | None = None
-    """Last noun phrase since the verb or the beginning: what a relative clause belongs to."""
-    negated: bool = False
-    passive: bool = False
-    direct: Phrase | None = None
-    governed: Phrase | None = None  # the last noun phrase after a preposition that the verb governs
-    agent: Phrase | None = None  # after *by*
-    recipient: bool = False
-    clitics: list[str] = field(default_factory=list)  # *y*, *en*
-    tonic: bool = False  # whether a pronoun follows *à*
-    unclear: list[Phrase] = field(default_factory=list)
-    """Clitics that are direct objects or recipients (*me*, *nous*)."""
-    prepositions: set[str] = field(default_factory=set)
-    place: bool = False
-    quality: bool = False
-    complement: bool = False
-    tense: str = ""
-    repeated: bool = False  # whether an adverb or time tells that it happens again and again
-    adverb: bool = False  # whether an adverb or time has followed the verb
-    manner: str = ""
-    times: list[str] = field(default_factory=list)
-    places: list[tuple[str, str]] = field(default_factory=list)
-    """Prepositions of place with their nouns; both empty for an adverb."""
-    particle: str = ""
-    participle: tuple[str, str, str, bool | None] | None = None
-    """Auxiliary, form, gender and number."""
-    object_before: Phrase | None = None
-    """A direct object before the verb, other than the antecedent."""
-
-    @property
-    def waits(self) -> bool:
-        """Whether the clause has its subject and lacks its verb."""
-        return self.subject is not None and not self.verb
-
-
-def mention_of(phrase: Phrase | None) -> Mention | None:
-    """Return what a phrase tells about its noun; None for *I* and *we*."""
-    if phrase is None or phrase.person != 3 or phrase.reflexive:
-        return None
-    ends = ("", "p") if phrase.plural is None else ("p",) if phrase.plural else ("",)
-    genders = frozenset(gender + end for gender in phrase.genders for end in ends)
-    return Mention(phrase.text, genders, phrase.pronoun, human=phrase.human)
-
-
-def united(first: Phrase, second: Phrase) -> Phrase:
-    """Return two phrases joined by *and*: feminine only if both are."""
-    genders = {
-        "f" if one == other == "f" else "m" for one in first.genders for other in second.genders
-    }
-    text = f"{first.text} and {second.text}"
-    human = first.human if first.human == second.human else ""
-    return Phrase(text, 3, "".join(sorted(genders)), True, human, parts=(first, second))
-
 
 KINDS = (
     "verb", "tense", "adjective", "name", "person", "determiner", "negation", "adverb", "question",
@@ -145,9 +54,9 @@ class Reader(ABC):
     def read(self) -> None:
         last = len(self.words) - 3
         while self.at < last:
-            before = self.at
+            before = self.at, self.clause.verb
             self._step()
-            if self.at == before:
+            if (self.at, self.clause.verb) == before:
                 around = " ".join(self.words[max(0, self.at - 2) : self.at + 2])
                 self.report(f"'{self.words[self.at]}' does not fit here: {around}")
                 return
@@ -262,6 +171,14 @@ class Reader(ABC):
             return True
         return False
 
+    def note_place(self, phrase: Phrase, preposition: str) -> None:
+        """Note the places of a noun phrase, unless the verb has them as its object."""
+        clause = self.clause
+        clause.place |= bool(clause.verb)
+        first = preposition not in clause.prepositions
+        if not (clause.verb and first and self.governs(clause.verb, preposition)):
+            clause.places += [part.noun for part in phrase.parts or (phrase,)]
+
     def _note_expression(self, use: str, text: str) -> None:
         clause = self.clause
         clause.adverb = clause.adverb or bool(clause.verb)
@@ -271,7 +188,7 @@ class Reader(ABC):
             clause.times.append(text)
         elif use == "place":
             clause.place = True
-            clause.places.append(("", ""))
+            clause.places.append("")
         elif use == "manner":
             clause.manner = text
 
@@ -362,10 +279,8 @@ class Reader(ABC):
             self._note_governed(verb, None if clause.shared else subject, use, clause)
         for _ in clause.times:
             self.placed.append(Placed("time", "", verb))
-        for preposition, place in clause.places:
-            if not (preposition and self.governs(clause.verb, preposition)):
-                name = "" if place in ("name", "town") else place
-                self.placed.append(Placed("place", name, verb))
+        for place in clause.places:
+            self.placed.append(Placed("place", "" if place in ("name", "town") else place, verb))
 
     def _note_governed(self, verb: str, phrase: Phrase | None, use: str, clause: Clause) -> None:
         if phrase is not None and phrase is not clause.antecedent:

@@ -116,6 +116,45 @@ def test_planted_errors_are_found(plant: Plant) -> None:
     assert [pair for pair in found if not check(pair)] == []
 
 
+class Example(NamedTuple):
+    """A sentence of the table, or a pair of English and French."""
+
+    construction: str
+    language: str
+    right: bool
+    text: str
+
+
+def read_examples() -> list[Example]:
+    """Read the table of sentences; a line in brackets names the construction of those below."""
+    found, construction = [], ""
+    for line in (FOLDER / "sentences.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("["):
+            construction = line.strip("[]")
+        elif line and not line.startswith("#"):
+            language, mark, text = line.split(" ", 2)
+            found.append(Example(construction, language, mark == "+", text))
+    return found
+
+
+EXAMPLES = read_examples()
+
+
+@pytest.mark.parametrize("construction", dict.fromkeys(each.construction for each in EXAMPLES))
+def test_right_and_wrong_sentences(construction: str) -> None:
+    """Each construction has sentences that are right and wrong in each language."""
+    checks: dict[str, Callable[[str], list[str]]] = {
+        "en": check_english,
+        "fr": check_french,
+        "pair": lambda text: check_pair(*text.split(" | ")),
+    }
+    examples = [each for each in EXAMPLES if each.construction == construction]
+    judged = [each for each in examples if each.right != (not checks[each.language](each.text))]
+    assert judged == []
+    for right in (True, False):
+        assert sum(each.right == right for each in examples) >= 5
+
+
 def test_sides_are_checked_alone() -> None:
     assert check_french("Ces hommes ont vu la grande maison rouge.") == []
     assert check_french("Ces hommes a vu la grande maison rouge.") != []

@@ -241,7 +241,8 @@ def english() -> English:
             adjectives_in_french[word].add(cells[0])
     return English(
         dict(nouns), frozenset(masses), adjectives, comparatives, forms.finite, forms.participles,
-        frozenset(forms.frames), forms.frames, in_french, verbs, {word: frozenset(found) for word, found in adjectives_in_french.items()},
+        frozenset(forms.frames), forms.frames, in_french, verbs,
+        {word: frozenset(found) for word, found in adjectives_in_french.items()},
     )  # fmt: skip
 
 

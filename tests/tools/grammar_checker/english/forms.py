@@ -1,7 +1,8 @@
 """English noun phrases: determiner, order of adjectives, number."""
 
-from tests.tools.grammar_checker.reader import Phrase, Reader, united
-from tests.tools.grammar_checker.translation import natural_genders
+from tests.tools.grammar_checker.parts import Phrase, united
+from tests.tools.grammar_checker.reader import Reader
+from tests.tools.grammar_checker.senses import natural_genders
 from tests.tools.grammar_checker.words import NounForm, english, expressions, names
 
 WORDS, NAMES = english(), names()

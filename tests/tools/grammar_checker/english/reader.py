@@ -10,7 +10,7 @@ from tests.tools.grammar_checker.english.verbs import (
     HELPERS,
     EnglishVerbs,
 )
-from tests.tools.grammar_checker.reader import Clause, Phrase, mention_of
+from tests.tools.grammar_checker.parts import Clause, Phrase, mention_of
 from tests.tools.grammar_checker.translation import Roles
 from tests.tools.grammar_checker.words import french
 
@@ -77,7 +77,9 @@ class EnglishReader(EnglishVerbs):
             self.seen["verb"]["be"] += 1
 
     def shares_at(self, place: int) -> bool:
-        return self.words[place] not in SUBJECTS and self.finite_begins(place, True)
+        if self.words[place] in SUBJECTS or self.expression_at(place, "time"):
+            return False
+        return self.finite_begins(place, True)
 
     def expression(self) -> bool:
         if self.words[self.at] == "on" and self.words[self.at + 2] in MONTHS:
@@ -149,8 +151,7 @@ class EnglishReader(EnglishVerbs):
             clause.agent = clause.near = phrase
             return
         if preposition in PLACES:
-            clause.place |= bool(clause.verb)
-            clause.places += [(preposition, part.noun) for part in phrase.parts or (phrase,)]
+            self.note_place(phrase, preposition)
         self.subject_or_attribute(phrase, preposition)
         self._check_some(clause, phrase)
         if clause.verb and clause.direct is phrase:

@@ -1,7 +1,8 @@
 """French noun phrases: determiners, adjectives, agreement."""
 
 from tests.tools.grammar_checker.french.sound import elides
-from tests.tools.grammar_checker.reader import Phrase, Reader
+from tests.tools.grammar_checker.parts import Phrase
+from tests.tools.grammar_checker.reader import Reader
 from tests.tools.grammar_checker.words import AdjectiveForm, NounForm, expressions, french, names
 
 WORDS, NAMES = french(), names()

@@ -5,8 +5,9 @@ import re
 from tests.tools.grammar_checker.french.nouns import DETERMINERS, WORDS
 from tests.tools.grammar_checker.french.relatives import PLACES, FrenchRelatives
 from tests.tools.grammar_checker.french.verbs import RANKS, is_pronominal
-from tests.tools.grammar_checker.reader import Clause, Phrase, mention_of, united
-from tests.tools.grammar_checker.translation import Roles, gender_of_french, human_of_french
+from tests.tools.grammar_checker.parts import Clause, Phrase, mention_of, united
+from tests.tools.grammar_checker.senses import gender_of_french, human_of_french
+from tests.tools.grammar_checker.translation import Roles
 from tests.tools.grammar_checker.words import AdjectiveForm, senses
 
 PRONOUNS: dict[str, tuple[int, str, bool]] = {
@@ -85,7 +86,7 @@ class FrenchReader(FrenchRelatives):
 
     def shares_at(self, place: int) -> bool:
         word, after = self.words[place : place + 2]
-        if word in PRONOUNS and word != "nous":
+        if word in PRONOUNS or self.expression_at(place, "time"):
             return False
         clitic = word in RANKS and (after in RANKS or self.is_finite(after))
         return word in ("ne", "n'") or clitic or (word not in DETERMINERS and self.is_finite(word))
@@ -144,15 +145,16 @@ class FrenchReader(FrenchRelatives):
             return
         named = phrase.noun == "name" and preposition == "à" and self.choose(self.at)
         if preposition == "à" and (phrase.noun == "town" or named):  # a town may be called Sonia
-            preposition, clause.place = "in", True
+            preposition = "in"
         if preposition in PLACES:
-            clause.places += [(preposition, part.noun) for part in phrase.parts or (phrase,)]
+            self.note_place(phrase, preposition)
         self.subject_or_attribute(phrase, preposition)
         if bare == "any" and clause.manner.endswith("ment"):
             self.report(f"'{clause.manner}' between the negation and 'de {phrase.text}'")
-        if clause.direct is phrase and clause.negated:
-            if any(part.determiner in INDEFINITE for part in phrase.parts or (phrase,)):
-                self.report(f"'{phrase.text}' needs de after a negation")
+        parts = phrase.parts or (phrase,)
+        indefinite = any(part.determiner in INDEFINITE for part in parts)
+        if clause.direct is phrase and clause.negated and indefinite:
+            self.report(f"'{phrase.text}' needs de after a negation")
 
     def _joined_phrase(self, place: int, bare: str, preposition: str) -> Phrase | None:
         """Read a noun phrase, or two with *et* between them; *à* and *de* are said twice."""
@@ -311,7 +313,7 @@ class FrenchReader(FrenchRelatives):
             if clitic == "y" and (not frame or (free and not self.choose(2000 + self.at))):
                 self.seen["adverb"]["place"] += 1
                 clause.place = True
-                clause.places.append(("", ""))
+                clause.places.append("")
                 clause.prepositions |= {frame} - {""}
             else:
                 self.seen["person"]["3"] += 1

@@ -2,8 +2,8 @@
 
 from tests.tools.grammar_checker.french.nouns import WORDS
 from tests.tools.grammar_checker.french.verbs import FrenchVerbs
-from tests.tools.grammar_checker.reader import Clause
-from tests.tools.grammar_checker.translation import human_of_french
+from tests.tools.grammar_checker.parts import Clause
+from tests.tools.grammar_checker.senses import human_of_french
 
 PLACES = frozenset(
     " ".join(words)
@@ -34,12 +34,12 @@ class FrenchRelatives(FrenchVerbs):
 
     def related(self) -> bool:
         word, clause = self.words[self.at], self.clause
-        if word in ("que", "qu'") and clause.verb and clause.near is None:
-            if "r" in WORDS.frames[clause.verb]:
-                clause.complement = True
-                self.at += 1
-                self.stack.append(Clause("complement", mood=self._mood_of_complement(clause)))
-                return True
+        open_object = clause.verb and clause.near is None
+        if word in ("que", "qu'") and open_object and "r" in WORDS.frames[clause.verb]:
+            clause.complement = True
+            self.at += 1
+            self.stack.append(Clause("complement", mood=self._mood_of_complement(clause)))
+            return True
         uses = {"qui": "subject", "que": "object", "qu'": "object", "où": "place", "dont": "dont"}
         if word in uses:
             self._in_mood_of(self.relative(uses[word]))

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from tests.tools.grammar_checker.french.nouns import WORDS, FrenchNouns
-from tests.tools.grammar_checker.reader import Clause, Phrase
+from tests.tools.grammar_checker.parts import Clause, Phrase
 from tests.tools.grammar_checker.words import VerbForm, auxiliary_forms
 
 RANKS = {
@@ -35,6 +35,8 @@ class FrenchVerbs(FrenchNouns):
         if word in ("ne", "n'", "me", "m'", "lui", "se", "s'", "y"):
             return True
         if word in RANKS:
+            if word == "en" and self._is_expression():
+                return False
             if clause.waits:
                 return True
             return bool(clause.verb) and self.is_awaited() and self._is_clitic()
@@ -44,6 +46,11 @@ class FrenchVerbs(FrenchNouns):
             after = self.after_phrase == self.at
             return clause.waits or not clause.verb or self.is_awaited() or after
         return False
+
+    def _is_expression(self) -> bool:
+        """Return whether an expression begins here (*en hiver*, *en face de*)."""
+        uses = ("time", "place", "place preposition")
+        return any(self.expression_at(self.at, use) for use in uses)
 
     def _is_clitic(self) -> bool:
         """Return whether an article or *nous* is a clitic of an outer verb."""
@@ -145,8 +152,7 @@ class FrenchVerbs(FrenchNouns):
             return
         self._agrees(clause, word, {person for form in known for person in form.persons})
         fitting = [form for form in known if set(form.persons) & set(persons)] or known
-        pronominal = [form for form in fitting if is_pronominal(form.lemma)]
-        fitting = pronominal + [form for form in fitting if form not in pronominal]
+        fitting.sort(key=lambda form: not is_pronominal(form.lemma) and form.lemma != "être")
         chosen = fitting[0]
         if len({form.lemma for form in fitting}) > 1 and self.choose(self.at):
             chosen = next(form for form in fitting if form.lemma != chosen.lemma)

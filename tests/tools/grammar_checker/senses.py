@@ -1,0 +1,114 @@
+"""What nouns may be: their natural genders, persons or things, and their senses beside a verb."""
+
+from collections import defaultdict
+from functools import cache
+
+from tests.tools.grammar_checker.german.words import WORDS as GERMAN
+from tests.tools.grammar_checker.words import english, french, read_lines, senses
+
+FRENCH_SENSES = senses("french/senses.txt")
+GERMAN_SENSES = senses("german/senses.txt")
+YOUNG = {"child": "m"}
+"""Persons of whom neither language tells the gender; the corpus gives each concept one."""
+
+
+@cache
+def natural_genders(noun: str, human: str) -> str:
+    """Return the genders that an English noun may have: ``m``, ``f``, ``n`` for things.
+
+    French and German nouns tell whether the person is a woman (*voisine*, *Nachbarin*); a noun of
+    both genders (*juge*) or a neuter one (*Kind*) leaves it open.
+    """
+    if human == "-":
+        return "n"
+    if noun in YOUNG:
+        return YOUNG[noun]
+    in_french, in_german = _french_genders(noun), _german_genders(noun)
+    both = in_french & in_german or in_french or in_german
+    return "".join(sorted(both or {"m", "f"})) + "n" * (human == "b")
+
+
+@cache
+def gender_of_french(noun: str) -> str:
+    """Return the genders that a French noun of both genders (*artiste*) may have in the corpus."""
+    found = "".join(natural_genders(word, "h") for word in _english_of(noun))
+    return found or "mf"
+
+
+@cache
+def human_of_french(noun: str) -> str:
+    """Return ``h`` for a person, ``-`` for others, nothing if a French noun may be both."""
+    kinds = {form.human for word in _english_of(noun) for form in english().nouns[word]}
+    return kinds.pop() if len(kinds) == 1 and kinds != {"b"} else ""
+
+
+def _english_of(noun: str) -> list[str]:
+    return _english_by_french().get(noun, [])
+
+
+@cache
+def _english_by_french() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = defaultdict(list)
+    for word, words in english().nouns_in_french.items():
+        for each in words:
+            found[each].append(word)
+    return dict(found)
+
+
+def _french_genders(noun: str) -> set[str]:
+    kinds = FRENCH_SENSES
+    words = (word for word in english().nouns_in_french[noun] if _is_person(word, kinds))
+    return {gender for word in words for form in french().nouns[word] for gender in form.genders}
+
+
+def _german_genders(noun: str) -> set[str]:
+    kinds = GERMAN_SENSES
+    words = (word for word in GERMAN.nouns_in_german[noun] if _is_person(word, kinds))
+    found = {
+        form.gender
+        for word in words
+        for ending in ("", "e")
+        for form in GERMAN.nouns.get(word + ending, ())
+        if form.lemma == word
+    }
+    return found & {"m", "f"}
+
+
+def _is_person(word: str, kinds: dict[str, str]) -> bool:
+    return kinds.get(word, "person") == "person"
+
+
+THING = (
+    "tool", "container", "furniture", "machine", "instrument", "text", "vehicle", "clothes"
+)  # fmt: skip
+STILL = (
+    "tool", "container", "furniture", "instrument", "text", "clothes", "food", "drink", "body",
+    "plant", "place", "landmark", "material", "idea", "event",
+)  # fmt: skip
+CLASSES = {"thing": THING, "still": STILL}  # names of several classes at once
+
+
+@cache
+def _excluded() -> dict[tuple[str, str], frozenset[str]]:
+    found = {}
+    for use, classes, verbs in read_lines("sense_verbs.txt"):
+        kinds = frozenset(kind for name in classes.split() for kind in CLASSES.get(name, (name,)))
+        for verb in verbs.split(", "):
+            found[verb, use] = kinds
+    return found
+
+
+@cache
+def _kinds(noun: str) -> frozenset[str]:
+    """Return what an English noun may be, if it has two senses."""
+    words = english().nouns_in_french.get(noun, frozenset())
+    return frozenset(FRENCH_SENSES[word] for word in words if word in FRENCH_SENSES)
+
+
+def decided(noun: str, verb: str, use: str) -> str:
+    """Return what an English noun is by its verb; nothing if the verb leaves it open."""
+    kinds = _kinds(noun)
+    uses = {"object": ["object"], "agent": ["subject"]}.get(use, ["subject", "alone"])
+    excluded = (_excluded().get((verb, each), frozenset()) for each in uses)
+    fitting = kinds.difference(*excluded)
+    return next(iter(fitting)) if len(kinds) > len(fitting) == 1 else ""
