@@ -118,7 +118,7 @@ class Reader(ABC):
             return False
         if not self.at:
             self.opening = True
-        elif self.degree_fits():
+        elif self.is_other_word():
             return False
         else:
             self._close_down_to(0)
@@ -146,7 +146,8 @@ class Reader(ABC):
             "main", before.conjunction, before.subject, shared=True, mood=before.mood,
         )  # fmt: skip
 
-    def degree_fits(self) -> bool:
+    def is_other_word(self) -> bool:
+        """Return whether a conjunction is another word here (*si grand*, *s'est lavé*)."""
         return False
 
     def mood_after(self, conjunction: str) -> str:

@@ -119,7 +119,7 @@ class FrenchReader(FrenchRelatives):
     def _has_date(self) -> bool:
         return self.words[self.at] == "le" and self.words[self.at + 2] in MONTHS
 
-    def degree_fits(self) -> bool:
+    def is_other_word(self) -> bool:
         return self.clause.verb == "être" and self.words[self.at + 1] in WORDS.adjectives
 
     def phrase(self) -> None:

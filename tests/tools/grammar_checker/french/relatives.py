@@ -29,8 +29,10 @@ DEFINITE = ("le", "la", "l'", "les")
 
 
 class FrenchRelatives(FrenchVerbs):
-    def degree_fits(self) -> bool:
-        return self.clause.verb == "être" and self.words[self.at + 1] in WORDS.adjectives
+    def is_other_word(self) -> bool:
+        word, after = self.words[self.at : self.at + 2]
+        reflexive = word == "s'" and after not in ("il", "ils")
+        return reflexive or (self.clause.verb == "être" and after in WORDS.adjectives)
 
     def related(self) -> bool:
         word, clause = self.words[self.at], self.clause

@@ -35,8 +35,8 @@ class FrenchVerbs(FrenchNouns):
         if word in ("ne", "n'", "me", "m'", "lui", "se", "s'", "y"):
             return True
         if word in RANKS:
-            if word == "en" and self._is_expression():
-                return False
+            if word == "en" and not self.is_finite(self.words[self.at + 1]):
+                return False  # *en hiver*, *en face de*
             if clause.waits:
                 return True
             return bool(clause.verb) and self.is_awaited() and self._is_clitic()
@@ -46,11 +46,6 @@ class FrenchVerbs(FrenchNouns):
             after = self.after_phrase == self.at
             return clause.waits or not clause.verb or self.is_awaited() or after
         return False
-
-    def _is_expression(self) -> bool:
-        """Return whether an expression begins here (*en hiver*, *en face de*)."""
-        uses = ("time", "place", "place preposition")
-        return any(self.expression_at(self.at, use) for use in uses)
 
     def _is_clitic(self) -> bool:
         """Return whether an article or *nous* is a clitic of an outer verb."""
