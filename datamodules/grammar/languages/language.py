@@ -113,6 +113,7 @@ class Language(ABC):
     code: ClassVar[str]
     orders: ClassVar[tuple[tuple[str, ...], ...]]  # ``MAIN``, ``INVERTED``, ``SUBORDINATE``
     agrees_in_gender: ClassVar[bool] = True  # of determiners and adjectives
+    that: ClassVar[Piece]  # before a clause that somebody says
     first_conjunctions: frozenset[str] = frozenset()  # take the first place of a clause
 
     def __init__(self, expressions: Mapping[str, Piece]) -> None:
@@ -189,6 +190,21 @@ class Language(ABC):
         """Write who acts, in a passive."""
         if clause.mode.passive and isinstance(clause.subject, NounPhrase):
             self.noun_phrase(clause.subject, text, self.expressions["by"])
+
+    def graded(self, clause: Clause, form: str, comparative: str | None) -> Piece:
+        """Return an adjective with its degree; a ``comparative`` needs no *more*."""
+        degree = clause.degree
+        if degree is None:
+            return graded(form, "")
+        if degree.name == "more" and comparative:
+            return graded(comparative, "")
+        return graded(form, self.expressions[degree.name].texts[0])
+
+    def complement(self, clause: Clause, text: Text) -> None:
+        """Write the clause after *that*."""
+        if clause.complement is not None:
+            text.add(self.that, clause.unit)
+            self.clause(clause.complement, text, SUBORDINATE)
 
     def standard(self, clause: Clause) -> Piece:
         """Return *than* or the second *as* of a comparison."""

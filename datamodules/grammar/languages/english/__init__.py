@@ -29,7 +29,6 @@ from datamodules.grammar.languages.language import (
     Piece,
     Text,
     Word,
-    graded,
     is_pronoun,
     is_subject_gap,
     piece,
@@ -61,7 +60,6 @@ _SUBJECTS = {FIRST_SINGULAR: "I", FIRST_PLURAL: "we", THIRD_PLURAL: "they"}
 _OBJECTS = {FIRST_SINGULAR: "me", FIRST_PLURAL: "us", THIRD_PLURAL: "them"}
 _REFLEXIVES = {FIRST_SINGULAR: "myself", FIRST_PLURAL: "ourselves", THIRD_PLURAL: "themselves"}
 _TO = piece([("to", (GOVERN,))])
-_THAT = piece([("that", (THAT,))])
 _AND = piece([("and", (AND,))])
 _RELATIVES = {word: piece([(word, (WHO,))]) for word in ("who", "that", "whose", "where")}
 _QUESTIONS = {
@@ -74,6 +72,7 @@ class English(Language):
     """English: the verb after the subject, adverbials at the end."""
 
     code = "en"
+    that = piece([("that", (THAT,))])
     agrees_in_gender = False
     orders = ((
         "particle", "opening", "subject", "verb", "object", "recipient", "oblique", "quality",
@@ -211,20 +210,10 @@ class English(Language):
         """Write the adjective after *be*, with its degree, and what it is compared with."""
         if clause.adjective is None:
             return
-        name, degree = clause.adjective.name, ""
-        if clause.degree is not None:
-            degree = clause.degree.name
-            if degree == "more" and name in self._comparatives:
-                name, degree = self._comparatives[name], ""
-        text.add(graded(name, degree), clause.unit)
+        name = clause.adjective.name
+        text.add(self.graded(clause, name, self._comparatives.get(name)), clause.unit)
         if clause.standard is not None:
             self.noun_phrase(clause.standard, text, self.standard(clause))
-
-    def complement(self, clause: Clause, text: Text) -> None:
-        """Write the clause after *that*."""
-        if clause.complement is not None:
-            text.add(_THAT, clause.unit)
-            self.clause(clause.complement, text, SUBORDINATE)
 
     @override
     def noun_phrase(self, phrase: NounPhrase, text: Text, before: Piece = EMPTY) -> None:

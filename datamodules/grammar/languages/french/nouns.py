@@ -123,6 +123,10 @@ class FrenchNouns:
         self._adjectives = {
             name: AdjectiveForms.of(*cells[:2]) for name, cells in sections["adjectives"].items()
         }
+        self._comparatives = {
+            name: AdjectiveForms.of(cells[0], "after")
+            for name, cells in sections["comparatives"].items()
+        }
 
     def forms(self, noun: Noun, synonym: bool = False) -> FrenchNoun:
         """Return the forms of a noun or of its synonym; a name is the same in all languages."""
@@ -133,6 +137,11 @@ class FrenchNouns:
     def adjective(self, adjective: Adjective, gender: str, is_plural: bool) -> str:
         """Return the form of an adjective after *être*."""
         return self._adjectives[adjective.name].agreed(gender, is_plural)
+
+    def comparative(self, adjective: Adjective, gender: str, is_plural: bool) -> str | None:
+        """Return a comparative in one word (*meilleur*), if there is one."""
+        forms = self._comparatives.get(adjective.name)
+        return None if forms is None else forms.agreed(gender, is_plural)
 
     def core(self, core: Core, without_article: bool) -> Piece:
         """Write determiner, adjectives and noun; ``without_article`` as after *sans*."""

@@ -1,0 +1,193 @@
+"""French noun phrases and pronouns; how words become a written sentence."""
+
+from functools import cache
+
+from typing_extensions import override
+
+from datamodules.grammar.languages.french import elision
+from datamodules.grammar.languages.french.nouns import FrenchNouns
+from datamodules.grammar.languages.french.verbs import Agreement
+from datamodules.grammar.languages.language import (
+    AND,
+    EMPTY,
+    GOVERN,
+    OWNER,
+    POSSIBLE,
+    SUBORDINATE,
+    WHO,
+    Cache,
+    Language,
+    Piece,
+    Section,
+    Text,
+    Word,
+    is_subject_gap,
+    piece,
+    read_expressions,
+)
+from datamodules.grammar.meaning.phrases import (
+    FIRST_PLURAL,
+    HUMAN,
+    THIRD_PLURAL,
+    Clause,
+    Core,
+    Dated,
+    Noun,
+    NounPhrase,
+    Participant,
+    Pronoun,
+)
+
+MONTHS = (
+    "janvier", "février", "mars", "avril", "mai", "juin",
+    "juillet", "août", "septembre", "octobre", "novembre", "décembre",
+)  # fmt: skip
+_PLURALS = (FIRST_PLURAL, THIRD_PLURAL)
+_PRONOUNS = {
+    "subject": ("je", "il elle", "nous", "ils elles"),
+    "object": ("me", "+le +la", "nous", "+les"),
+    "dative": ("me", "lui", "nous", "leur"),
+    "tonic": ("moi", "lui elle", "nous", "eux elles"),
+}
+"""Forms by person: masculine and feminine, where they differ."""
+_RELATIVES = {
+    gap: piece([(word, (WHO,))])
+    for gap, word in (("subject", "qui"), ("object", "que"), ("owner", "dont"), ("place", "où"))
+}
+_OF = piece([("de", (OWNER + POSSIBLE,))])
+_AND = piece([("et", (AND,))])
+_REPEATED = ("à", "de")  # prepositions that stand before both of two nouns
+
+
+class Phrases(Language):
+    """Noun phrases, pronouns and what agrees with them; dates, elision and contraction."""
+
+    def __init__(self, sections: dict[str, Section]) -> None:
+        """Read nouns, adjectives, prepositions and expressions from the word list."""
+        super().__init__(read_expressions(sections))
+        self._words = FrenchNouns(sections)
+        self._cores = Cache(self._core)
+
+    @override
+    def finish(self, text: Text) -> tuple[str, list[int]]:
+        texts = text.texts
+        elision.elide_and_contract(texts)
+        words: list[int] = []
+        count = 0
+        for word in texts:
+            if word == "," or word == elision.MERGED:
+                words.append(words[-1])
+            else:
+                words.append(count)
+                if word[-1] != "'":
+                    count += 1
+        written = " ".join(texts).replace("  ", " ").replace("' ", "'").replace(" ,", ",")
+        return written.replace(elision.ASPIRATED, "").replace(elision.CLITIC, ""), words
+
+    @override
+    def gender(self, noun: Noun) -> str:
+        return self._words.forms(noun, False).gender
+
+    @override
+    def noun_phrase(
+        self, phrase: NounPhrase, text: Text, before: Piece = EMPTY, unit: int | None = None
+    ) -> None:
+        unit = phrase.unit if unit is None else unit
+        if before is not EMPTY:
+            text.add(before, unit)
+        core = phrase.core
+        if phrase.owner is not None:
+            text.add(self._cores[core._replace(determiner="the"), False], phrase.unit)
+            text.add(_OF, phrase.owner.unit)
+            text.add(self._cores[phrase.owner.core, False], phrase.owner.unit)
+        else:
+            text.add(self._cores[core, _drops_article(core, before)], phrase.unit)
+        if phrase.beside is not None:
+            text.add(_AND, phrase.unit)
+            repeated = _repeated(before)
+            text.add(repeated, unit)
+            without = _drops_article(phrase.beside.core, repeated)
+            text.add(self._cores[phrase.beside.core, without], phrase.beside.unit)
+        if phrase.attribute is not None:
+            self.place_of(phrase.attribute, text)
+        if phrase.relative is not None:
+            self.clause(phrase.relative, text, SUBORDINATE)
+
+    @override
+    def date(self, date: Dated) -> Piece:
+        day = "1er" if date.day == 1 else str(date.day)
+        words = ("le", day, MONTHS[date.month - 1], str(date.year))
+        return piece((word, (2 * role,)) for role, word in enumerate(words))
+
+    def _core(self, key: tuple[Core, bool]) -> Piece:
+        return self._words.core(*key)
+
+    def agreement(self, participant: Participant) -> Agreement:
+        """Return what agrees with a participant: two nouns are feminine if both are."""
+        if isinstance(participant, NounPhrase):
+            gender = self._words.forms(participant.core.noun, participant.core.synonym).gender
+            if participant.beside is not None and gender == "f":
+                core = participant.beside.core
+                gender = self._words.forms(core.noun, core.synonym).gender
+            return _agreement(participant.person, gender)
+        return _agreement(participant.person, self._gender(participant))
+
+    def _gender(self, pronoun: Pronoun) -> str:
+        if pronoun.noun is None:
+            return pronoun.gender
+        gender = self._words.forms(pronoun.noun, pronoun.synonym).gender
+        if pronoun.beside is not None and gender == "f":
+            return self._words.forms(pronoun.beside).gender
+        return gender
+
+    def form(self, pronoun: Pronoun, case: str) -> str:
+        """Return a form of a personal pronoun: ``subject``, ``object``, ``dative`` or ``tonic``."""
+        if pronoun.reflexive:
+            return "se"
+        forms = _PRONOUNS[case][pronoun.person].split()
+        return forms[-1] if self._gender(pronoun) == "f" else forms[0]
+
+    def relative(self, clause: Clause, preposition: Piece) -> Piece:
+        """Return the word that begins a relative clause, with the preposition of its verb."""
+        if is_subject_gap(clause):
+            return _RELATIVES["subject"]
+        if clause.gap != "oblique":
+            return _RELATIVES[clause.gap]
+        assert clause.antecedent is not None
+        human = clause.antecedent.core.noun.kind in (*HUMAN, "name", "surname")
+        _, gender, plural = self.agreement(clause.antecedent)
+        return _governed_relative(preposition.texts, human, gender, plural)
+
+
+@cache
+def _governed_relative(words: tuple[str, ...], human: bool, gender: str, plural: bool) -> Piece:
+    """Return *dont*, *à qui* or *sur laquelle*."""
+    if words == ("de",):
+        return piece([("dont", (WHO, GOVERN))])
+    feminine = gender == "f"
+    which = ("lesquels", "lesquelles")[feminine] if plural else ("lequel", "laquelle")[feminine]
+    before: list[Word] = [(word, (GOVERN,)) for word in words]
+    return piece([*before, ("qui" if human else which, (WHO,))])
+
+
+@cache
+def _repeated(before: Piece) -> Piece:
+    """Return what is said again of a preposition: *près de la maison et de l'arbre*."""
+    if not before.texts or before.texts[-1] not in _REPEATED:
+        return EMPTY
+    return piece([(before.texts[-1], (2 * before.played[-1][1],))])
+
+
+def _drops_article(core: Core, before: Piece) -> bool:
+    """Return whether the article falls: *sans chapeau*, *près de maisons*."""
+    if not before.texts:
+        return False
+    last = before.texts[-1]
+    return (last == "sans" and core.determiner in ("a", "some")) or (
+        last == "de" and core.determiner == "some"
+    )
+
+
+@cache
+def _agreement(person: int, gender: str) -> Agreement:
+    return Agreement(person, gender, person in _PLURALS)
