@@ -194,6 +194,11 @@ def test_subordinate_clauses_end_with_the_verb():
     )
 
 
+def test_no_contraction_over_a_comma():
+    begins = Mode("present", modal=VERBS["begin:infinitive"])
+    assert german(clause("buy", begins, object=the("house"))) == "sie fängt an, das Haus zu kaufen"
+
+
 def test_complement_clauses():
     inner = clause("sleep:intransitive", PAST, the("dog"))
     assert german(clause("say", PAST, complement=inner)) == (

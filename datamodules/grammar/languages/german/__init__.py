@@ -97,7 +97,7 @@ class German(Phrases):
     """German: the finite verb second, or last in subordinate clauses; other verbs at the end."""
 
     code = "de"
-    orders = ()
+    orders = ()  # ``clause`` writes the parts in their order
 
     def __init__(self) -> None:
         sections = read_sections(__package__)

@@ -114,7 +114,7 @@ class Phrases(Language):
         before, comma = "", False
         for word in text.texts:
             if word == ",":
-                comma = bool(written)
+                before, comma = word, bool(written)
             elif word in _MERGING and (before, word) in _CONTRACTED:
                 written[-1] = _CONTRACTED[before, word]
             else:
