@@ -52,7 +52,6 @@ from datamodules.grammar.languages.language import (
     Cache,
     Piece,
     Text,
-    graded,
     is_thing,
     is_topic,
     piece,
@@ -64,7 +63,6 @@ from datamodules.grammar.meaning.phrases import (
     THIRD_SINGULAR,
     Adverbial,
     Clause,
-    Expression,
     NounPhrase,
     Participant,
     Pronoun,
@@ -77,7 +75,6 @@ _VERB_OF_CASE = {ACCUSATIVE: "see:transitive", DATIVE: "help"}
 _WHERE = piece([("wo", (PLACE_GAP,))])
 _SOMETHING = Pronoun(THIRD_SINGULAR)
 _LIKE_SUBJECTS = ("f", "n", THIRD_PLURAL)  # *sie* and *es* may be nominatives
-_THAT = piece([("dass", (THAT,))])
 
 
 class Parts(NamedTuple):
@@ -97,6 +94,7 @@ class German(Phrases):
     """German: the finite verb second, or last in subordinate clauses; other verbs at the end."""
 
     code = "de"
+    that = piece([("dass", (THAT,))])
     orders = ()  # ``clause`` writes the parts in their order
 
     def __init__(self) -> None:
@@ -285,8 +283,7 @@ class German(Phrases):
             self._relative(phrase, text)
         if clause.complement is not None:
             text.comma()
-            text.add(_THAT, clause.unit)
-            self.clause(clause.complement, text, SUBORDINATE)
+            self.complement(clause, text)
             text.comma()
 
     # Smaller pieces.
@@ -329,7 +326,8 @@ class German(Phrases):
         for each in parts.complements.prepositional:
             self._complement(each, clause, parts, text)
         if clause.adjective is not None:
-            text.add(self._quality(clause.adjective.name, clause.degree), clause.unit)
+            forms = self._words.degrees(clause.adjective.name)
+            text.add(self.graded(clause, *forms), clause.unit)
 
     def _adverb(self, clause: Clause, parts: Parts) -> Piece:
         """Return *nicht*, *nie* or an adverb of frequency; *nicht* may be part of *kein*."""
@@ -354,14 +352,6 @@ class German(Phrases):
         else:
             text.add(governed(preposition), clause.unit)
             text.add(pronoun(self._person(participant), case, role), clause.unit)
-
-    def _quality(self, name: str, degree: Expression | None) -> Piece:
-        """Return the adjective after *sein*, with its degree."""
-        if degree is None:
-            return graded(self._words.quality(name), "")
-        if degree.name == "more":
-            return graded(self._words.comparative(name), "")
-        return graded(self._words.quality(name), self.expressions[degree.name].texts[0])
 
     def _parts(self, clause: Clause, order: int) -> Parts:
         mode, verb = clause.mode, self._verbs[clause.verb.name]

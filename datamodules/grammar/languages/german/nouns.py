@@ -94,14 +94,10 @@ class GermanNouns:
             return forms.gender
         return "n" if noun.kind == "town" else noun.gender
 
-    def quality(self, adjective: str) -> str:
-        """Return an adjective after *sein*, where it has no ending."""
-        return self._adjectives[adjective].partition("/")[0]
-
-    def comparative(self, adjective: str) -> str:
-        """Return the comparative: *größer*; regular ones have the stem of other endings."""
-        regular = self._adjectives[adjective].split("/")[-1] + "er"
-        return self._comparatives.get(adjective, regular)
+    def degrees(self, adjective: str) -> tuple[str, str]:
+        """Return an adjective after *sein*, where it has no ending, and its comparative."""
+        plain, _, stem = self._adjectives[adjective].partition("/")
+        return plain, self._comparatives.get(adjective, (stem or plain) + "er")
 
     def core(self, core: Core, case: int, negated: bool) -> Piece:
         """Write determiner, adjectives and noun; ``negated`` writes *kein* for *ein*."""
