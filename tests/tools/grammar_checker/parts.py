@@ -63,7 +63,9 @@ class Clause:
     manner: str = ""
     times: list[str] = field(default_factory=list)
     places: list[str] = field(default_factory=list)
-    """Nouns after prepositions of place, empty for adverbs; without the object of the verb."""
+    """Nouns after prepositions of place, empty for adverbs."""
+    goals: list[str] = field(default_factory=list)
+    """The same after a preposition that the verb governs."""
     particle: str = ""
     participle: tuple[str, str, str, bool | None] | None = None
     """Auxiliary, form, gender and number."""

@@ -177,8 +177,9 @@ class Reader(ABC):
         clause = self.clause
         clause.place |= bool(clause.verb)
         first = preposition not in clause.prepositions
-        if not (clause.verb and first and self.governs(clause.verb, preposition)):
-            clause.places += [part.noun for part in phrase.parts or (phrase,)]
+        governed = clause.verb and first and self.governs(clause.verb, preposition)
+        places = clause.goals if governed else clause.places
+        places += [part.noun for part in phrase.parts or (phrase,)]
 
     def _note_expression(self, use: str, text: str) -> None:
         clause = self.clause
@@ -280,7 +281,8 @@ class Reader(ABC):
             self._note_governed(verb, None if clause.shared else subject, use, clause)
         for _ in clause.times:
             self.placed.append(Placed("time", "", verb))
-        for place in clause.places:
+        direct = clause.direct or clause.gap
+        for place in clause.places + clause.goals * bool(direct):
             self.placed.append(Placed("place", "" if place in ("name", "town") else place, verb))
 
     def _note_governed(self, verb: str, phrase: Phrase | None, use: str, clause: Clause) -> None:

@@ -83,6 +83,7 @@ class FrenchNouns(Reader):
         while self.words[place] in WORDS.adjectives and not self._is_rather_verb(place):
             after.append((self.words[place], WORDS.adjectives[self.words[place]]))
             place += 1
+            place += self.words[place] == "et" and self.words[place + 1] in WORDS.adjectives
         self.at = self.after_phrase = place
         text = " ".join(self.words[first:place])
         self._check_forms(first, determiner, noun, [*before, *after], text)

@@ -36,7 +36,7 @@ FOOD, DRINK, BOX = ("food", "drink"), ("drink", "food"), ("container",)
 FITTING: dict[str, tuple[str, ...]] = {
     "manger": FOOD, "dévorer": FOOD, "avaler": FOOD, "goûter": FOOD, "boire": DRINK,
     "siroter": DRINK, "verser": DRINK, "ouvrir": BOX, "fermer": BOX, "remplir": BOX, "vider": BOX,
-    "porter": ("clothes",), "annuler": ("event",), "organiser": ("event",), "reporter": ("event",),
+    "annuler": ("event",), "organiser": ("event",), "reporter": ("event",),
 }  # fmt: skip
 INVERSE = frozenset(("manquer", "plaire", "déplaire", "importer", "profiter", "répugner"))
 """Verbs whose object with *à* is the subject in English (*le chien lui manque*: he misses it)."""
@@ -118,9 +118,6 @@ class FrenchReader(FrenchRelatives):
 
     def _has_date(self) -> bool:
         return self.words[self.at] == "le" and self.words[self.at + 2] in MONTHS
-
-    def is_other_word(self) -> bool:
-        return self.clause.verb == "être" and self.words[self.at + 1] in WORDS.adjectives
 
     def phrase(self) -> None:
         if self._pronoun() or self._quality():
@@ -359,7 +356,8 @@ class FrenchReader(FrenchRelatives):
         is_direct = clause.direct is not None and clause.direct.person == 3
         if clause.passive:
             return Roles(mention_of(subject))
-        if clause.verb in INVERSE and not is_direct:
+        to = clause.recipient or "à" in clause.prepositions
+        if to and clause.verb in INVERSE and not is_direct:
             subject, thing = clause.governed, clause.subject
         return Roles(mention_of(subject), mention_of(thing))
 
