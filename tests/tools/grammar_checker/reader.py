@@ -177,7 +177,7 @@ class Reader(ABC):
         clause = self.clause
         clause.place |= bool(clause.verb)
         first = preposition not in clause.prepositions
-        governed = clause.verb and first and self.governs(clause.verb, preposition)
+        governed = clause.verb and first and self.governs(clause, preposition)
         places = clause.goals if governed else clause.places
         places += [part.noun for part in phrase.parts or (phrase,)]
 
@@ -281,9 +281,10 @@ class Reader(ABC):
             self._note_governed(verb, None if clause.shared else subject, use, clause)
         for _ in clause.times:
             self.placed.append(Placed("time", "", verb))
-        direct = clause.direct or clause.gap
-        for place in clause.places + clause.goals * bool(direct):
-            self.placed.append(Placed("place", "" if place in ("name", "town") else place, verb))
+        for kind, places in (("place", clause.places), ("goal", clause.goals)):
+            for place in places:
+                noun = "" if place in ("name", "town") else place
+                self.placed.append(Placed(kind, noun, verb))
 
     def _note_governed(self, verb: str, phrase: Phrase | None, use: str, clause: Clause) -> None:
         if phrase is not None and phrase is not clause.antecedent:
@@ -318,7 +319,7 @@ class Reader(ABC):
         if preposition:
             if clause.verb:
                 clause.prepositions.add(preposition)
-                if self.governs(clause.verb, preposition):
+                if self.governs(clause, preposition):
                     clause.governed = phrase
             elif clause.subject is None:
                 self.report(f"'{preposition} {phrase.text}' before the subject")
@@ -369,8 +370,8 @@ class Reader(ABC):
         """Check a complete clause."""
 
     @abstractmethod
-    def governs(self, verb: str, preposition: str) -> bool:
-        """Return whether a verb has an object with a preposition."""
+    def governs(self, clause: Clause, preposition: str) -> bool:
+        """Return whether the verb of a clause has an object with a preposition."""
 
     @abstractmethod
     def roles(self, clause: Clause) -> Roles:

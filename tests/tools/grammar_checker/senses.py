@@ -42,6 +42,12 @@ def human_of_french(noun: str) -> str:
     return kinds.pop() if len(kinds) == 1 and kinds != {"b"} else ""
 
 
+@cache
+def is_mass_in_french(noun: str) -> bool:
+    """Return whether a French noun translates an English one without a plural (*sel*)."""
+    return any(word in english().masses for word in _english_of(noun))
+
+
 def _english_of(noun: str) -> list[str]:
     return _english_by_french().get(noun, [])
 

@@ -60,7 +60,7 @@ class Attached(NamedTuple):
 class Placed(NamedTuple):
     """A time or a place in the clause to which a reader attaches it."""
 
-    kind: str  # ``time`` or ``place``
+    kind: str  # ``time``, ``place``, or ``goal`` for a place that the verb governs
     noun: str  # after the preposition of place; empty for a name, an adverb or a time
     verb: str  # of the clause
 
@@ -299,14 +299,17 @@ def _misplaced(
     for each in sorted(placed, key=lambda each: len(table.verbs.get(each.verb, ()))):
         nouns = table.nouns.get(each.noun, frozenset()) if each.noun else frozenset(("",))
         verbs = table.verbs.get(each.verb, ())
+        kinds = ("time",) if each.kind == "time" else ("place", "goal")
         match = next(
-            (o for o in left if o.kind == each.kind and o.noun in nouns and o.verb in verbs), None
+            (o for o in left if o.kind in kinds and o.noun in nouns and o.verb in verbs), None
         )
-        if match is None:
-            yield f"the {each.kind} '{each.noun}' belongs to '{each.verb}'"
-        else:
+        if match is not None:
             left.remove(match)
+        elif each.kind != "goal":
+            yield f"the {each.kind} '{each.noun}' belongs to '{each.verb}'"
     for each in left:
+        if each.kind == "goal":
+            continue
         yield f"another {each.kind} '{each.noun}' belongs to '{each.verb}'"
 
 

@@ -262,8 +262,9 @@ class EnglishReader(EnglishVerbs):
         self.at = place + 1
         return True
 
-    def governs(self, verb: str, preposition: str) -> bool:
-        return any(frame.rpartition("+")[2] == preposition for frame in FRAMES[verb])
+    def governs(self, clause: Clause, preposition: str) -> bool:
+        frame = f"{clause.particle}+{preposition}" if clause.particle else preposition
+        return frame in FRAMES[clause.verb]
 
     def roles(self, clause: Clause) -> Roles:
         subject, thing = clause.subject, clause.direct or clause.governed

@@ -3,6 +3,7 @@
 from tests.tools.grammar_checker.french.sound import elides
 from tests.tools.grammar_checker.parts import Phrase
 from tests.tools.grammar_checker.reader import Reader
+from tests.tools.grammar_checker.senses import is_mass_in_french
 from tests.tools.grammar_checker.words import AdjectiveForm, NounForm, expressions, french, names
 
 WORDS, NAMES = french(), names()
@@ -78,6 +79,8 @@ class FrenchNouns(Reader):
         noun, length = self._noun(place)
         if noun is None:
             return None
+        if not determiner and plural and is_mass_in_french(noun[0].lemma):
+            plural = None
         place += length
         after: list[tuple[str, list[AdjectiveForm]]] = []
         while self.words[place] in WORDS.adjectives and not self._is_rather_verb(place):

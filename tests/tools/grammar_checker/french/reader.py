@@ -89,6 +89,8 @@ class FrenchReader(FrenchRelatives):
         if word in PRONOUNS or self.expression_at(place, "time"):
             return False
         clitic = word in RANKS and (after in RANKS or self.is_finite(after))
+        if clitic and after in WORDS.nouns and word in DETERMINERS:
+            return self.choose(place)
         return word in ("ne", "n'") or clitic or (word not in DETERMINERS and self.is_finite(word))
 
     def mood_after(self, conjunction: str) -> str:
@@ -341,8 +343,8 @@ class FrenchReader(FrenchRelatives):
             return False
         return "d" in frames or (recipient and "dà" in frames)
 
-    def governs(self, verb: str, preposition: str) -> bool:
-        frames = WORDS.frames.get(verb, frozenset())
+    def governs(self, clause: Clause, preposition: str) -> bool:
+        frames = WORDS.frames.get(clause.verb, frozenset())
         return preposition in frames or (preposition == "in" and "dans" in frames)
 
     def roles(self, clause: Clause) -> Roles:

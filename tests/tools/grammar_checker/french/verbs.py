@@ -230,7 +230,11 @@ class FrenchVerbs(FrenchNouns):
             return None
         if any(is_own(clause, clitic) for clitic in clitics):
             pronominal = [each for each in (f"se {verb}", f"s'{verb}") if each in WORDS.auxiliary]
-            verb = pronominal[0] if pronominal and not self.choose(place) else verb
+            if pronominal and (verb not in WORDS.auxiliary or not self.choose(place)):
+                verb = pronominal[0]
+        if verb not in WORDS.auxiliary:
+            self.report(f"'{verb}' without se")
+            return None
         return Infinitive(verb, clitics, place + 1)
 
     def _chain(self, clause: Clause, clitics: list[str]) -> None:
