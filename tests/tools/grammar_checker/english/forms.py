@@ -21,7 +21,10 @@ MEANINGS = {
 }  # fmt: skip
 """Determiners that both languages count alike."""
 TITLES = {"Mr": "m", "Mrs": "f"}
-MASS_SENSES = ("jam", "punch", "port", "rocket", "rubber", "cork", "marble", "plaster", "gum")
+MASS_SENSES = (
+    "jam", "punch", "port", "rocket", "iron", "tin", "racket", "cricket", "rubber", "cork",
+    "marble", "plaster", "gum",
+)  # fmt: skip
 SILENT = ("hour", "heir", "honest")  # beginnings with a vowel in sound though not in writing
 HARD = ("uni", "use", "usu", "uto", "eu", "ewe", "uku", "one")
 """Beginnings with a consonant in sound though not in writing."""
