@@ -73,6 +73,12 @@ EXAMPLES: dict[str, tuple[Callable[[], Built], str, str]] = {
     "order of adjectives": (
         lambda: clause(HE, "see", object=phrase("the beautiful small black cat")),
         "He sees the beautiful small black cat.", "Il voit le beau petit chat noir."),
+    "adjectives of a kind": (
+        lambda: clause(HE, "see", object=phrase("the ugly hungry dog+")),
+        "He sees the ugly hungry dogs.", "Il voit les chiens affamés et laids."),
+    "classifying adjectives": (
+        lambda: clause(HE, "see", object=phrase("a strange red dress")),
+        "He sees a strange red dress.", "Il voit une robe rouge étrange."),
     "clitic before avoir": (
         lambda: clause(THEY, "see", "past", object=Pronoun(THIRD_PLURAL, NOUNS["table"])),
         "They saw them.", "Ils les ont vues."),

@@ -1,7 +1,6 @@
 """French."""
 
 from functools import cache
-from typing import NamedTuple
 
 from typing_extensions import override
 
@@ -48,13 +47,7 @@ _QUESTIONS = {
 _GOVERNING = (OBJECT, GOVERN)  # roles of a pronoun that holds the preposition of the verb
 
 
-class _GroupKey(NamedTuple):
-    verb: Verb
-    synonym: bool
-    mode: Mode
-    subject: Agreement
-    clitics: tuple[Word, ...]
-    agreed: Agreement | None
+_GroupKey = tuple[Verb, bool, Mode, Agreement, tuple[Word, ...], Agreement | None]
 
 
 class French(Phrases):
@@ -118,7 +111,7 @@ class French(Phrases):
         """Write the verb with its auxiliaries, negation and clitics."""
         agreement = self.agreement(_subject(clause)[0])
         clitics, agreed = self._clitics(clause), self._agreed_object(clause)
-        key = _GroupKey(clause.verb, clause.synonym, clause.mode, agreement, clitics, agreed)
+        key = clause.verb, clause.synonym, clause.mode, agreement, clitics, agreed
         group = self._groups[key]
         if isinstance(clause.place, Adverbial):
             first = len(text.texts) + group.texts.index("y")
@@ -151,7 +144,7 @@ class French(Phrases):
             return {"à": "y", "de": "en"}[self._preposition(clause).texts[0]]
         return self.form(pronoun, "dative") if clause.verb.name in self._datives else ""
 
-    def _group(self, key: "_GroupKey") -> Piece:
+    def _group(self, key: _GroupKey) -> Piece:
         verb, synonym, mode, subject, clitics, agreed = key
         forms = self._verbs[verb.name]
         if synonym:

@@ -36,6 +36,10 @@ _DETERMINERS = {
 }
 
 
+_CLASSIFYING = ("shape", "colour", "origin", "material")
+"""Categories of adjectives that another follows without *et*: *une robe rouge étrange*."""
+
+
 def plural(word: str) -> str:
     """Return the regular plural of a noun or of a masculine adjective."""
     if word.endswith(("s", "x", "z")):
@@ -148,7 +152,7 @@ class FrenchNouns:
         forms = self.forms(core.noun, core.synonym)
         noun = forms.plural if core.plural else forms.singular
         words: list[Word] = [(word, (NOUN,)) for word in noun.split()]
-        before = after = 0
+        before, joins = 0, False
         for place in range(len(core.adjectives) - 1, -1, -1):
             adjective = self._adjectives[core.adjectives[place].name]
             role = (FIRST_ADJECTIVE + 2 * place,)
@@ -160,8 +164,9 @@ class FrenchNouns:
                 words.insert(0, (adjective.liaison if liaison else form, role))
                 before += 1
             else:
+                words += [("et", ())] if joins else []
                 words.append((adjective.agreed(forms.gender, core.plural), role))
-                after += 1
+                joins = core.adjectives[place].category not in _CLASSIFYING
         if without_article:
             return piece(words)
         determiner = _determiner(core, forms.gender, words[0][0], before > 0)

@@ -67,6 +67,7 @@ class Phrases(Language):
         super().__init__(read_expressions(sections))
         self._words = FrenchNouns(sections)
         self._cores = Cache(self._core)
+        self._genders = Cache(self._gender_of)
 
     @override
     def finish(self, text: Text) -> tuple[str, list[int]]:
@@ -86,7 +87,7 @@ class Phrases(Language):
 
     @override
     def gender(self, noun: Noun) -> str:
-        return self._words.forms(noun, False).gender
+        return self._genders[noun, False]
 
     @override
     def noun_phrase(
@@ -124,21 +125,25 @@ class Phrases(Language):
 
     def agreement(self, participant: Participant) -> Agreement:
         """Return what agrees with a participant: two nouns are feminine if both are."""
-        if isinstance(participant, NounPhrase):
-            gender = self._words.forms(participant.core.noun, participant.core.synonym).gender
-            if participant.beside is not None and gender == "f":
-                core = participant.beside.core
-                gender = self._words.forms(core.noun, core.synonym).gender
-            return _agreement(participant.person, gender)
-        return _agreement(participant.person, self._gender(participant))
+        if isinstance(participant, Pronoun):
+            return _agreement(participant.person, self._gender(participant))
+        core = participant.core
+        gender = self._genders[core.noun, core.synonym]
+        if participant.beside is not None and gender == "f":
+            core = participant.beside.core
+            gender = self._genders[core.noun, core.synonym]
+        return _agreement(participant.person, gender)
 
     def _gender(self, pronoun: Pronoun) -> str:
         if pronoun.noun is None:
             return pronoun.gender
-        gender = self._words.forms(pronoun.noun, pronoun.synonym).gender
+        gender = self._genders[pronoun.noun, pronoun.synonym]
         if pronoun.beside is not None and gender == "f":
-            return self._words.forms(pronoun.beside).gender
+            return self._genders[pronoun.beside, False]
         return gender
+
+    def _gender_of(self, key: tuple[Noun, bool]) -> str:
+        return self._words.forms(*key).gender
 
     def form(self, pronoun: Pronoun, case: str) -> str:
         """Return a form of a personal pronoun: ``subject``, ``object``, ``dative`` or ``tonic``."""
