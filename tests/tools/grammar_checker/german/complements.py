@@ -18,7 +18,7 @@ from tests.tools.grammar_checker.german.parts import (
     main_verb,
     roles_of,
 )
-from tests.tools.grammar_checker.german.phrases import INDEFINITE, Reading, Tally, noun_of
+from tests.tools.grammar_checker.german.phrases import INDEFINITE, MIXED, Reading, Tally, noun_of
 from tests.tools.grammar_checker.german.verbs import Group, takes
 from tests.tools.grammar_checker.german.words import WORDS, Frame
 from tests.tools.grammar_checker.translation import Roles
@@ -60,12 +60,15 @@ def _with_subject(parts: Parts) -> Iterator[Result]:
 
 def _subjects(parts: Parts, bare: list[Item]) -> Iterator[Item]:
     """Yield what may be the subject: the first item, or the first noun behind pronouns."""
-    if bare and bare[0].kind != "self" and is_early(parts, bare[0]):
-        yield bare[0]
-    if bare and (bare[0].kind != "noun" or parts.owned):
-        later = next((item for item in bare[1:] if item.kind == "noun" or parts.owned), None)
-        if later is not None and is_early(parts, later):
-            yield later
+    starts = (0, 1) if parts.owned else (0,)
+    found = []
+    for start in starts:
+        found += bare[start : start + 1]
+        found += [item for item in bare[start:] if item.kind == "noun"][:1]
+    for number, item in enumerate(found):
+        is_new = all(item is not each for each in found[:number])
+        if is_new and item.kind != "self" and is_early(parts, item):
+            yield item
 
 
 def _with_frame(
@@ -173,7 +176,8 @@ def _assigned(objects: list[Item], cases: str) -> Iterator[tuple[Reading, ...]]:
     if len(objects) != len(cases):
         return
     for order in dict.fromkeys(permutations(cases)):
-        if len(order) == 2 and all(item.kind == "noun" and item.text for item in objects):
+        nouns = [item for item in objects if item.kind == "noun" and item.text]
+        if len(nouns) == 2 and not any(item.determiner == MIXED for item in nouns):
             definite = [item.determiner not in INDEFINITE for item in objects]
             if definite == [False, True] or (definite != [True, False] and order[0] == "a"):
                 continue

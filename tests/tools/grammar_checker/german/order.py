@@ -91,13 +91,13 @@ def late_pronoun(parts: Parts, objects: Sequence[Item]) -> bool:
     pronouns = [item for item in in_field if item.kind in SHORT_PRONOUNS]
     if in_field[: len(pronouns)] != pronouns:
         return True
+    # Without a choice of the first part, *sieht die Frau, die ..., sie* tells who sees whom.
+    may_be_subject = not parts.front and any(item.text in ("sie", "es") for item in pronouns)
     for pronoun in pronouns:
         place = next(place for place, item in enumerate(items) if item is pronoun)
         before = items[:place]
         if any(item.kind not in (*SHORT_PRONOUNS, "noun", "with") for item in before):
             return True
-        # Without a choice of the first part, *sieht die Frau, die ..., sie* tells who sees whom.
-        may_be_subject = pronoun.text in ("sie", "es") and not parts.front
         if any(item.related for item in before) and not may_be_subject:
             return True
     return False
@@ -121,6 +121,8 @@ def is_early(parts: Parts, subject: Item) -> bool:
         if before[0].kind != "time" and not parts.owned:
             return False
         before = before[1:]
+        while parts.owned and before and before[0].kind == "with":  # *dessen Hund im Haus*
+            before = before[1:]
     return all(item.kind in SHORT_PRONOUNS for item in before) and (
         not before or subject.kind == "noun"
     )

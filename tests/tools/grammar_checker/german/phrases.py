@@ -28,6 +28,7 @@ LIKE_EIN = {"ein": "", "kein": "no", "mein": "my", "unser": "our", "sein": "his"
 QUANTITIES = {"viel": "many", "einig": "", "mehrer": "several"}
 NUMBERS = {"zwei": "two", "drei": "three", "vier": "four", "zweier": "two", "dreier": "three"}
 INDEFINITE = ("ein", "einig", "etwas", "viel", "mehrer", "kein", "number", "numeral", "none")
+MIXED = "mixed"  # determiner of two nouns of which one is definite
 
 Tally = tuple[tuple[str, ...], ...]
 """What is counted on both sides of a pair: kind and word; for a noun also its number."""
@@ -146,9 +147,9 @@ class GermanPhrases:
         for other in self._without_owner(phrase.end + 1):
             readings = both(phrase.readings, other.readings)
             if readings:
-                definite = phrase if other.determiner in INDEFINITE else other
+                alike = (phrase.determiner in INDEFINITE) == (other.determiner in INDEFINITE)
                 text = f"{phrase.text} und {other.text}"
-                yield Phrase(other.end, text, readings, definite.determiner)
+                yield Phrase(other.end, text, readings, other.determiner if alike else MIXED)
             else:
                 self.reject(other.end, f"'{phrase.text}' and '{other.text}' in two cases")
 
