@@ -1,13 +1,11 @@
 """What a reader could take another way: which errors leave a sentence that is right after all."""
 
-from collections import defaultdict
 from collections.abc import Iterator
 
 from datamodules.grammar.contrast.edits import Right
 from datamodules.grammar.languages.language import NOUN, OBJECT, Language, Text, read_sections
 from datamodules.grammar.meaning.phrases import (
     ANIMATE,
-    GROUPS,
     THIRD_PLURAL,
     THIRD_SINGULAR,
     Clause,
@@ -21,17 +19,7 @@ from datamodules.grammar.meaning.phrases import (
 )
 
 _LISTS = read_sections(__package__, "verbs.txt")
-_EXCLUDED: dict[str, set[str]] = defaultdict(set)
-for _classes, (_verbs,) in _LISTS["excluded"].items():
-    for _verb in _verbs.split(", "):
-        for _name in _classes.split():
-            _EXCLUDED[_verb].update(GROUPS.get(_name, (_name,)))
 _OPEN = {verb: cells[0].split() for verb, cells in _LISTS["open"].items()}
-_LIVING_FRAMES = ("intransitive", "reporting", "prepositional")
-"""Frames whose verbs have no thing as a subject if the grammar gives them living beings only; with
-an object, a thing may be the means (*the bat broke the window*)."""
-_MOVING = ("machine", "vehicle")
-_TELLING = ("text", "idea", "event")  # what *says* and *proves* things, as persons do
 SINGULAR_ALLOWED = ("food", "drink", "material", "idea", "event")
 """Classes of which two nouns may be one thing with a singular verb (*salt and pepper is*)."""
 _SAID = ("idea", "event")  # classes that *it* has when it stands for a whole clause
@@ -49,15 +37,12 @@ def strange_parts(code: str, stem: str) -> list[str]:
 
 
 def decides(verb: Verb, role: int, noun: Noun, other: Noun) -> bool:
-    """Return whether a verb excludes the ``other`` sense of a subject (or of what it governs)."""
-    if role == OBJECT:
-        word = noun.name.partition(":")[0]
-        return other.kind in _EXCLUDED[verb.name] and word not in _OPEN.get(verb.name, ())
-    if other.kind in ANIMATE or listed("of_things", verb.name):
+    """Return whether a verb excludes the ``other`` sense of a subject, or of what it governs."""
+    if noun.name.partition(":")[0] in _OPEN.get(verb.name, ()):
         return False
-    lives = verb.frame in _LIVING_FRAMES and set(verb.subjects) <= set(ANIMATE)
-    says = verb.frame == "reporting" and other.kind in _TELLING
-    return listed("feeling", verb.name) or (lives and not says and other.kind not in _MOVING)
+    if role == OBJECT:
+        return other.kind in verb.excludes
+    return verb.living and other.kind not in ANIMATE
 
 
 def has_one_gender(noun: Noun, language: Language) -> bool:
@@ -96,7 +81,21 @@ def _parts(phrase: NounPhrase) -> Iterator[NounPhrase]:
             yield from _parts(inner)
 
 
-def competes(right: Right, near: int, gender: str, numbers: set[bool]) -> bool:
+def wrong_genders(right: Right, clause: Clause, name: str, near: int) -> Iterator[str]:
+    """Yield the genders of which a pronoun can stand for no noun before it, nor for a clause."""
+    pronoun = getattr(clause, name)
+    german = right.language.code == "de"
+    of_clauses = "n" if german else "m" if name == "object" else ""
+    for wrong in "mfn" if german else "mf":
+        numbers = {pronoun.person == THIRD_PLURAL}
+        if german and wrong == "f" and name == "object":
+            numbers.add(True)  # *sie* is *them* too
+        said = wrong in of_clauses and _may_stand_for_a_clause(clause, name)
+        if not said and not _competes(right, near, wrong, numbers):
+            yield wrong
+
+
+def _competes(right: Right, near: int, gender: str, numbers: set[bool]) -> bool:
     """Return whether a noun before a place has a gender, and one of the numbers.
 
     It could be the antecedent of a pronoun with the wrong gender. *He*, *she* and *they* without
@@ -120,7 +119,7 @@ def competes(right: Right, near: int, gender: str, numbers: set[bool]) -> bool:
     return False
 
 
-def may_stand_for_a_clause(clause: Clause, name: str) -> bool:
+def _may_stand_for_a_clause(clause: Clause, name: str) -> bool:
     """Return whether *it* as subject or object may be the whole clause before (*it is bad*)."""
     kinds = clause.verb.subjects if name == "subject" else clause.verb.objects
     if clause.verb.frame == "be":

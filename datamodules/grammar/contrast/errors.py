@@ -11,15 +11,14 @@ from functools import partial
 
 from datamodules.grammar.contrast.ambiguity import (
     SINGULAR_ALLOWED,
-    competes,
     could_be_reversed,
     decides,
     has_one_gender,
     listed,
-    may_stand_for_a_clause,
     shows_number,
     strange_parts,
     words_of,
+    wrong_genders,
 )
 from datamodules.grammar.contrast.edits import (
     Change,
@@ -125,7 +124,7 @@ def antecedent(right: Right) -> Iterator[Site]:
                 continue
             if noun.kind in ANIMATE or pronoun.beside or not has_one_gender(noun, right.language):
                 continue
-            for wrong in _wrong_genders(right, joined.clause, name, near):
+            for wrong in wrong_genders(right, joined.clause, name, near):
                 other = right.another_gender(noun, wrong)
                 if other is not None:
                     change = partial(changed, joined.clause, **{name: pronoun._replace(noun=other)})
@@ -316,20 +315,6 @@ def _of_another_gender(right: Right, phrase: NounPhrase, chosen: Chosen) -> Iter
         change = partial(changed, phrase, core=phrase.core._replace(noun=other))
         form = f"{right.language.gender(noun)} {right.language.gender(other)}"
         yield from _sites(right, (phrase.unit, NOUN), change, chosen, form)
-
-
-def _wrong_genders(right: Right, clause: Clause, name: str, near: int) -> Iterator[str]:
-    """Yield the genders of which a pronoun can stand for no noun before it, nor for a clause."""
-    pronoun = getattr(clause, name)
-    german = right.language.code == "de"
-    of_clauses = "n" if german else "m" if name == "object" else ""
-    for wrong in "mfn" if german else "mf":
-        numbers = {pronoun.person == THIRD_PLURAL}
-        if german and wrong == "f" and name == "object":
-            numbers.add(True)  # *sie* is *them* too
-        said = wrong in of_clauses and may_stand_for_a_clause(clause, name)
-        if not said and not competes(right, near, wrong, numbers):
-            yield wrong
 
 
 def _other_negation(right: Right, clause: Clause, word: str) -> Iterator[Site]:
