@@ -147,6 +147,8 @@ def sense(right: Right) -> Iterator[Site]:
             other = others.get(noun)
             if other is None or not decides(clause.verb, role, noun, other):
                 continue
+            if listed(f"covers_{right.language.code}", noun.name.partition(":")[0]):
+                continue
             place, verb = right.first(phrase.unit, NOUN), right.first(clause.unit, VERB)
             if place is None or verb is None or (plural and not other.counted):
                 continue
