@@ -229,6 +229,10 @@ def test_relative_clauses_behind_the_verb():
     assert german(replace(sees, mode=PRESENT)) == "sie sieht den Hund, der schläft"
     in_house = Prepositional(Expression("in"), the("house"))
     assert german(replace(sees, place=in_house)) == "sie hat den Hund, der schläft, im Haus gesehen"
+    one = relative(the("dog", determiner="a"), "sleep:intransitive")
+    assert german(replace(sees, place=in_house, object=one)) == (
+        "sie hat im Haus einen Hund gesehen, der schläft"
+    )
     tries = replace(sees, mode=Mode("present", "not", modal=VERBS["try"]))
     assert german(tries) == "sie versucht nicht, den Hund zu sehen, der schläft"
     heavy = relative(the("king"), "see:transitive", object=dog)
@@ -263,9 +267,10 @@ def test_endings(determiner, plural, nominative, accusative, dative, genitive):
     man = Core(NOUNS["man"], plural, determiner, adjectives("good"))
     subject, other = NounPhrase(1, man), NounPhrase(2, man)
     inside = Prepositional(Expression("inside"), other)
-    sees = clause("see:transitive", PRESENT, subject, object=other, place=inside)
+    sees = clause("see:transitive", PRESENT, subject, object=other)
     seen = "sehen" if plural else "sieht"
-    assert german(sees) == f"{nominative} {seen} {accusative} innerhalb {genitive}"
+    assert german(sees) == f"{nominative} {seen} {accusative}"
+    assert german(clause("sleep:intransitive", place=inside)) == f"sie schläft innerhalb {genitive}"
     assert german(clause("help", object=other)) == f"sie hilft {dative}"
 
 
@@ -381,6 +386,11 @@ def test_other_relative_clauses(noun, expected):
         (clause("send", Mode("present", adverb=Expression("always")), object=the("knife"),
                 recipient=the("doctor")),
          "sie schickt dem Arzt immer das Messer"),
+        (clause("wash", PAST, object=the("dog", True, "two"), manner=saying("slowly")),
+         "sie hat langsam zwei Hunde gewaschen"),
+        (clause("wash", Mode("past", "not"), object=the("dog", determiner="a", denied=True),
+                manner=saying("slowly")),
+         "sie hat keinen Hund langsam gewaschen"),
         (clause("send", Mode("present", "not"), object=the("knife"), recipient=the("doctor")),
          "sie schickt dem Arzt das Messer nicht"),
         (clause("sleep:intransitive", PAST, time=YESTERDAY, time_first=True),

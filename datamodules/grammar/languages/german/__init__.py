@@ -15,8 +15,6 @@ from datamodules.grammar.languages.german.complements import (
     is_extended,
     is_whose,
     moved_relatives,
-    negated_object,
-    place_of_adverb,
 )
 from datamodules.grammar.languages.german.nouns import ACCUSATIVE, DATIVE, GENITIVE, NOMINATIVE
 from datamodules.grammar.languages.german.phrases import (
@@ -85,7 +83,6 @@ class Parts(NamedTuple):
     verb: GermanVerb
     group: VerbPieces
     complements: Complements
-    negated: Participant | None  # the object whose *kein* negates the clause
     moved: list[NounPhrase]  # objects with a relative clause behind the verbs
     apart: bool  # whether the infinitive is in a clause of its own (*versucht, ihn zu sehen*)
 
@@ -309,21 +306,20 @@ class German(Phrases):
 
     def _objects(self, clause: Clause, parts: Parts, text: Text, adverb: Piece) -> None:
         """Write the objects with an adverb (*nicht*, *nie*, *oft*), and the circumstances."""
-        phrases = parts.complements.phrases
+        found = parts.complements
         there = clause.place.__class__ is Adverbial and clause.verb.frame != "be"
         if there:
             self.place(clause, text)
-        before = place_of_adverb(clause, phrases)
-        for each in phrases[:before]:
-            self._complement(each, clause, parts, text)
-        if adverb is not EMPTY:
-            text.add(adverb, clause.unit)
-        for each in phrases[before:]:
-            self._complement(each, clause, parts, text)
-        self.manner(clause, text)
-        if not there:
-            self.place(clause, text)
-        for each in parts.complements.prepositional:
+        for number, each in enumerate((*found.phrases, None)):
+            if number == found.adverb and adverb is not EMPTY:
+                text.add(adverb, clause.unit)
+            if number == found.circumstances:
+                self.manner(clause, text)
+                if not there:
+                    self.place(clause, text)
+            if each is not None:
+                self._complement(each, clause, parts, text)
+        for each in found.prepositional:
             self._complement(each, clause, parts, text)
         if clause.adjective is not None:
             forms = self._words.degrees(clause.adjective.name)
@@ -333,7 +329,7 @@ class German(Phrases):
         """Return *nicht*, *nie* or an adverb of frequency; *nicht* may be part of *kein*."""
         mode = clause.mode
         if mode.negation:
-            return _NEGATIONS[mode.negation] if parts.negated is None else EMPTY
+            return _NEGATIONS[mode.negation] if parts.complements.negated is None else EMPTY
         return EMPTY if mode.adverb is None else self._often[mode.adverb.name]
 
     def _complement(self, written: Complement, clause: Clause, parts: Parts, text: Text) -> None:
@@ -345,7 +341,7 @@ class German(Phrases):
                 before = self.expressions["by"]
             elif preposition:
                 text.add(governed(preposition), clause.unit)
-            by = clause if participant is parts.negated else None
+            by = clause if participant is parts.complements.negated else None
             self._noun_phrase(participant, text, case, before, by, participant in parts.moved)
         elif is_thing(participant):
             text.add(pronominal_adverb("da", preposition), clause.unit)
@@ -367,10 +363,9 @@ class German(Phrases):
         group = self._groups[clause.verb, tense, modal, subject.person, mode.passive]
         complements = complements_of(clause, verb)
         apart = group.infinitive is not EMPTY and not _begins_with_object(clause, subject)
-        negated = negated_object(clause, complements)
         bracketed = order == SUBORDINATE or apart or bool(group.right.texts)
         moved = moved_relatives(clause, complements, bracketed)
-        return Parts(subject, role, verb, group, complements, negated, moved, apart)
+        return Parts(subject, role, verb, group, complements, moved, apart)
 
     def _group(self, key: tuple[Verb, str, str | None, int, bool]) -> VerbPieces:
         verb, tense, modal, person, passive = key

@@ -28,91 +28,96 @@ class Complements(NamedTuple):
     pronouns: list[Complement]  # the accusative first
     phrases: list[Complement]  # definite ones, then datives first; agents are among them
     prepositional: list[Complement]
+    adverb: int  # number of the phrase that *nicht*, *nie* or *oft* stands before
+    circumstances: int  # number of the phrase that manner and place stand before
+    negated: Participant | None  # the object whose determiner *kein* is the negation of the clause
 
 
 def complements_of(clause: Clause, forms: GermanVerb) -> Complements:
     """Return the complements of a clause whose verb has ``forms``."""
-    governed = forms.government
-    found = Complements([], [], [])
+    pronouns: list[Complement] = []
+    phrases: list[Complement] = []
+    prepositional: list[Complement] = []
+    for participant, government, role in _governed(clause, forms):
+        if participant is None or is_whose(participant):
+            continue
+        complement = Complement(participant, government, role)
+        if government.preposition and government is not BY:
+            prepositional.append(complement)
+        elif government is BY or participant.__class__ is NounPhrase:
+            phrases.insert(0, complement)
+        else:
+            pronouns.append(complement)
+    if len(phrases) > 1:
+        phrases.sort(key=_is_indefinite)
+    negated = _negated(clause, phrases, prepositional)
+    return Complements(pronouns, phrases, prepositional, *_places(clause, phrases), negated)
+
+
+def _governed(
+    clause: Clause, forms: GermanVerb
+) -> tuple[tuple[Participant | None, Government, int], ...]:
     if clause.mode.passive:
-        _sort_in(found, clause.subject, BY, SUBJECT)
-    elif clause.verb.frame == "ditransitive":
-        _sort_in(found, clause.object, _ACCUSATIVE, OBJECT)
-        _sort_in(found, clause.recipient, governed if governed.preposition else _DATIVE, RECIPIENT)
-        found.phrases.sort(key=_is_indefinite)
-    elif forms.inverse:
-        _sort_in(found, clause.subject, _DATIVE, SUBJECT)
-    else:
-        _sort_in(found, clause.oblique or clause.object, governed, OBJECT)
-    return found
+        return ((clause.subject, BY, SUBJECT),)
+    if forms.inverse:
+        return ((clause.subject, _DATIVE, SUBJECT),)
+    governed = forms.government
+    if clause.recipient is None:
+        return ((clause.oblique or clause.object, governed, OBJECT),)
+    to = governed if governed.preposition else _DATIVE
+    return (clause.object, _ACCUSATIVE, OBJECT), (clause.recipient, to, RECIPIENT)
 
 
-def _sort_in(
-    found: Complements, participant: Participant | None, government: Government, role: int
-) -> None:
-    if participant is None or is_whose(participant):
-        return
-    complement = Complement(participant, government, role)
-    if government is BY:
-        found.phrases.append(complement)
-    elif government.preposition:
-        found.prepositional.append(complement)
-    elif isinstance(participant, NounPhrase):
-        found.phrases.insert(0, complement)
-    else:
-        found.pronouns.append(complement)
+def _places(clause: Clause, phrases: list[Complement]) -> tuple[int, int]:
+    """Return which phrase an adverb stands before, and which one manner and place.
+
+    A dative that is the subject of the meaning goes before them: *die Kinder fehlen vielen nicht*.
+    Two definite objects have *nie* and *oft* between them. An indefinite object goes behind manner
+    and place (*sie sieht im Haus einen Hund*), unless the clause is negated.
+    """
+    count, denied = len(phrases), clause.mode.negation == "not"
+    for number, complement in enumerate(phrases):
+        if complement.participant is clause.subject and not clause.mode.passive:
+            continue
+        if not denied and _is_indefinite(complement):
+            return number, number
+        if denied and _determiner(complement.participant) in _AFTER_NOT:
+            return number, count
+    return (1 if count > 1 and not denied else count), count
 
 
-def is_whose(participant: Participant | None) -> bool:
-    """Return whether a phrase is what *whose* owns: it begins the relative clause."""
-    return isinstance(participant, NounPhrase) and participant.core.determiner == "whose"
-
-
-def negated_object(clause: Clause, complements: Complements) -> Participant | None:
-    """Return the object whose determiner *kein* is the negation of the clause, if there is one."""
+def _negated(
+    clause: Clause, phrases: list[Complement], prepositional: list[Complement]
+) -> Participant | None:
     mode = clause.mode
     if mode.negation != "not" or not (mode.modal is None or mode.modal.name in BARE):
         return None
-    phrases = [each.participant for each in reversed(complements.phrases)]
-    last_first = [each for each in phrases if each is not clause.subject]
-    governed = [each.participant for each in complements.prepositional]
-    last_first += [each for each in governed if each is clause.object]
-    return next((each for each in last_first if _may_have_kein(each)), None)
+    last_first = [each for each in reversed(phrases) if each.participant is not clause.subject]
+    last_first += [each for each in prepositional if each.participant is clause.object]
+    return next((each.participant for each in last_first if _may_have_kein(each)), None)
 
 
-def _may_have_kein(participant: Participant) -> bool:
-    if not isinstance(participant, NounPhrase):
+def _may_have_kein(complement: Complement) -> bool:
+    phrase = complement.participant
+    if not isinstance(phrase, NounPhrase):
         return False
-    core = participant.core
+    core = phrase.core
     return core.determiner == "a" or (core.denied and core.determiner == "some")
 
 
 def _is_indefinite(complement: Complement) -> bool:
     """Return whether *nie* and *oft* stand before a complement."""
-    phrase = complement.participant
-    if not isinstance(phrase, NounPhrase):
-        return False
-    determiner = phrase.core.determiner
+    determiner = _determiner(complement.participant)
     return determiner in _INDEFINITE or determiner.isdigit()
 
 
-def place_of_adverb(clause: Clause, phrases: list[Complement]) -> int:
-    """Return the number of the phrase that *nicht*, *nie* or *oft* stands before.
+def _determiner(participant: Participant | None) -> str:
+    return participant.core.determiner if isinstance(participant, NounPhrase) else ""
 
-    A dative that is the subject of the meaning goes before them: *die Kinder fehlen vielen nicht*.
-    Two definite objects have *nie* and *oft* between them.
-    """
-    denied = clause.mode.negation == "not"
-    for number, complement in enumerate(phrases):
-        phrase = complement.participant
-        if phrase is clause.subject and not clause.mode.passive:
-            continue
-        if denied:
-            if isinstance(phrase, NounPhrase) and phrase.core.determiner in _AFTER_NOT:
-                return number
-        elif _is_indefinite(complement):
-            return number
-    return 1 if len(phrases) > 1 and not denied else len(phrases)
+
+def is_whose(participant: Participant | None) -> bool:
+    """Return whether a phrase is what *whose* owns: it begins the relative clause."""
+    return _determiner(participant) == "whose"
 
 
 def moved_relatives(clause: Clause, found: Complements, bracketed: bool) -> list[NounPhrase]:
@@ -123,7 +128,8 @@ def moved_relatives(clause: Clause, found: Complements, bracketed: bool) -> list
     """
     every = [each.participant for each in (*found.phrases, *found.prepositional)]
     last = every[-1] if every and bracketed else None
-    if not found.prepositional and (clause.place or clause.manner or clause.adjective):
+    ends_with_phrase = not found.prepositional and found.circumstances == len(found.phrases)
+    if ends_with_phrase and (clause.place or clause.manner):
         last = None
     return [
         phrase
