@@ -283,8 +283,8 @@ class Reader(ABC):
             self.placed.append(Placed("time", "", verb))
         for kind, places in (("place", clause.places), ("goal", clause.goals)):
             for place in places:
-                noun = "" if place in ("name", "town") else place
-                self.placed.append(Placed(kind, noun, verb))
+                named = place in ("name", "town")
+                self.placed.append(Placed(kind, "" if named else place, verb))
 
     def _note_governed(self, verb: str, phrase: Phrase | None, use: str, clause: Clause) -> None:
         if phrase is not None and phrase is not clause.antecedent:

@@ -2,7 +2,7 @@
 
 import re
 
-IRREGULAR = {"good": "better", "bad": "worse", "far": "farther"}
+IRREGULAR = {"good": "better", "bad": "worse", "far": "farther", "shy": "shyer"}
 MORE_TOO = frozenset(
     ("ill", "torn", "worn", "mauve", "beige", "curved", "blind", "deaf", "bald", "square", "round",
      "dead", "wrong", "real", "vast", "frank", "blond")

@@ -118,20 +118,13 @@ class EnglishReader(EnglishVerbs):
         return True
 
     def _whose(self) -> None:
-        """Read *whose* and its noun, which is the subject or the object of the clause."""
+        """Read *whose* and its noun: the subject of the clause, unless another one follows."""
         clause = self.relative("owner")
         owned = self._group(self.at, "whose")
         if owned is None:
             self.report("'whose' without a noun")
             return
-        self._read_owned(clause, owned)
-
-    def _read_owned(self, clause: Clause, owned: Phrase) -> None:
-        clause.near = owned
-        if self.noun_begins(self.at) or self.words[self.at] in SUBJECTS:
-            clause.gap = owned
-        else:
-            clause.subject = owned
+        clause.subject = clause.near = owned
 
     def phrase(self) -> None:
         if self._quality():
@@ -139,11 +132,14 @@ class EnglishReader(EnglishVerbs):
         clause = self.clause
         preposition, place = self._preposition()
         ends = bool(self.expression_at(place, "time")) or not self._starts(place)
-        if clause.gap and ends and preposition and preposition in FRAMES[clause.verb]:
+        if clause.gap and ends and preposition and self.governs(clause, preposition):
             clause.prepositions.add(preposition)  # *the bus that I wait for*
             clause.governed, clause.gap = clause.gap, None
             self.at = place
             return
+        other = self.noun_begins(place) or self.words[place] in SUBJECTS
+        if clause.use == "owner" and clause.waits and not preposition and other:
+            clause.gap, clause.subject = clause.subject, None
         phrase = self._pronoun(place, bool(preposition)) or self.full_phrase(place)
         if phrase is None:
             return

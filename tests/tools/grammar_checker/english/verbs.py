@@ -35,7 +35,7 @@ class EnglishVerbs(EnglishNouns):
         word = self.words[place]
         adverb = 1 if word in ("not", "never") else self.expression_at(place, "frequency")
         if adverb:
-            return self._rest_begins(place + adverb, auxiliary)
+            return word == "not" or auxiliary in BE or self._rest_begins(place + adverb, auxiliary)
         if auxiliary in HAVE:
             return word == "been" or word in WORDS.participles
         if auxiliary not in BE:
@@ -90,10 +90,8 @@ class EnglishVerbs(EnglishNouns):
             return "perfect", HAVE[word]
         if word in HELPERS:
             self._helped(clause, word)
-            unreal = word == "could" and "if" in self.words and clause.conjunction != "if"
-            return "unreal" if unreal and self.choose(self.at) else HELPERS[word][0], HELPERS[word][
-                1
-            ]
+            tense, fitting = HELPERS[word]
+            return "unreal" if word == "could" and self._supposes(clause) else tense, fitting
         form = WORDS.finite.get(word, [None])[0]
         for other in WORDS.finite.get(word, ()):
             form = other if persons & set(other.persons) else form
@@ -103,6 +101,12 @@ class EnglishVerbs(EnglishNouns):
             return "present", PERSONS
         clause.verb = form.lemma
         return form.tense, form.persons
+
+    def _supposes(self, clause: Clause) -> bool:
+        """Return whether *could* tells what would be possible on a condition."""
+        if clause.kind != "main" or clause.conjunction == "if" or "if" not in self.words:
+            return False
+        return "would" in self.words or self.choose(self.at)
 
     def _adverb(self) -> str:
         word = self.words[self.at]

@@ -158,25 +158,25 @@ class FrenchReader(FrenchRelatives):
     def _joined_phrase(self, place: int, bare: str, preposition: str) -> Phrase | None:
         """Read a noun phrase, or two with *et* between them; *à* and *de* are said twice."""
         first = self.noun_phrase(place, bare)
+        if first is not None and bare == "any":
+            first.determiner = "any"
+        return self._with_second(first, preposition)
+
+    def _with_second(self, first: Phrase | None, preposition: str) -> Phrase | None:
+        """Read the second of two noun phrases with *et* between them."""
         if first is None or self.words[self.at] != "et":
-            return self._denied(first, bare)
+            return first
         begins, merged = self.at + 1, ""
         last = preposition.split()[-1] if preposition else ""
         word = self.words[begins]
-        if last in FORMS:
-            if word not in FORMS[last]:
-                self.report(f"'{last}' is missing before '{word}'")
-            else:
-                begins, merged = self.after_preposition(begins, last)
+        if last in FORMS and word in FORMS[last]:
+            begins, merged = self.after_preposition(begins, last)
         elif not self._noun_begins(begins):
             return first
+        elif last in FORMS:
+            self.report(f"'{last}' is missing before '{word}'")
         second = self.noun_phrase(begins, merged)
         return first if second is None else united(first, second)
-
-    def _denied(self, phrase: Phrase | None, bare: str) -> Phrase | None:
-        if phrase is not None and bare == "any":
-            phrase.determiner = "any"
-        return phrase
 
     def _noun_begins(self, place: int) -> bool:
         """Return whether a noun phrase begins after *et*, rather than a verb with a clitic."""
@@ -265,7 +265,7 @@ class FrenchReader(FrenchRelatives):
     def _bare_plural(self) -> None:
         """Read *de grandes maisons*."""
         if self.words[self.at + 1] in WORDS.adjectives:
-            phrase = self._group(self.at + 1, "mf", True, "de")
+            phrase = self._with_second(self._group(self.at + 1, "mf", True, "de"), "")
             if phrase is not None:
                 self.subject_or_attribute(phrase, "")
 

@@ -5,8 +5,8 @@ from itertools import pairwise
 ASPIRATED = (
     "hache", "hachoir", "haie", "haï", "hais", "hait", "hall", "hamac", "hamburger", "hameau",
     "hamster", "hanche", "hangar", "hareng", "haricot", "harnais", "harpe", "harpiste", "harpon",
-    "haut", "hibou", "hochet", "homard", "houx", "huppe", "hurl", "hussard", "hutte", "hérisson",
-    "héron", "hêtre",
+    "haut", "hibou", "hochet", "homard", "houlette", "houx", "huppe", "hurl", "hussard", "hutte",
+    "hérisson", "héron", "hêtre",
 )  # fmt: skip
 """Beginnings of words whose h stands like a consonant; *héros* is one, *héroïne* is not."""
 VOWELS = frozenset("aeiouàâéèêëîïôöùûœ")

@@ -173,12 +173,14 @@ class FrenchVerbs(FrenchNouns):
                 self.take("frequency")
                 clause.verb, clause.tense = "être", tense
                 if self.words[self.at] not in WORDS.participles or not self._is_participle():
+                    self.seen["perfect"]["perfect"] += 1
                     return
                 helper = "be"
         own = any(is_own(clause, clitic) for clitic in clitics)
         verb = self._participle(clause, helper, own)
         takes = WORDS.auxiliary[verb]
-        follows = self.words[self.at] == "par" and takes == "both"
+        through = "par" in WORDS.frames[verb]  # *est passé par*
+        follows = self.words[self.at] == "par" and takes == "both" and not through
         moves = helper == "être" and (takes in ("être", "both") or own) and not follows
         if moves:
             tense = self._past(auxiliary)
