@@ -165,7 +165,8 @@ class GrammarCorpus(Corpus):
 
     @cached_property
     def _vocabulary(self) -> Vocabulary:
-        return Vocabulary(self.knobs.vocabulary, self.knobs.zipf)
+        knobs = self.knobs
+        return Vocabulary(knobs.vocabulary, knobs.zipf, knobs.separable)
 
 
 class _Writer:

@@ -22,6 +22,15 @@ class Knobs:
     ambiguity: float
     reordering: float
     fronting: float
+    coordination: float
+    relatives: float
+    pronouns: float
+    moods: float
+    passives: float
+    perfects: float
+    questions: float
+    comparatives: float
+    separable: float
     open_words: float
     verbosity: float
     paraphrase: float

@@ -1,7 +1,8 @@
-"""Fills a clause up to its length: adjectives, attributes, places, times, manners."""
+"""Fills a clause up to its length: adjectives, attributes, places, times, manners, comparisons."""
 
 from datamodules.grammar.drawing import open_words
 from datamodules.grammar.drawing.noun_phrases import NounPhrases, can_be_extended, kind_of
+from datamodules.grammar.drawing.vocabulary import TimeKey
 from datamodules.grammar.meaning.phrases import Adverbial, Clause, NounPhrase
 
 TIME_SHARE = 0.4  # probability of a time in a main clause that may have one
@@ -13,16 +14,12 @@ _TOPIC_WORDS = 3  # most words of a time in a clause without room for it
 _ATTRIBUTE_WORDS = 3  # fewest words of a preposition with its noun phrase
 _TIMELESS = ("inverse", "reporting")  # frames without a time
 FILLERS = {
-    "intransitive": ("place", "manner"),
-    "transitive": ("place", "manner", "attribute"),
-    "prepositional": ("manner", "attribute"),
-    "motion": ("manner",),
-    "ditransitive": ("manner",),
-    "quality": ("degree",),
-    "location": (),
-    "inverse": (),
-    "reporting": (),
-}
+    "intransitive": ("place", "manner"), "transitive": ("place", "manner", "attribute"),
+    "prepositional": ("manner", "attribute"), "motion": ("manner",), "ditransitive": ("manner",),
+    "quality": ("degree",), "location": (), "inverse": (), "reporting": (),
+    "passive": (), "host": (),
+}  # fmt: skip
+"""What a clause of a frame may have besides its time."""
 
 
 def takes_time(clause: Clause) -> bool:
@@ -31,7 +28,18 @@ def takes_time(clause: Clause) -> bool:
     if quality is not None and (quality.category in _LASTING or not quality.graded):
         return False
     mode = clause.mode
-    return not (mode.adverb or mode.negation == "never" or clause.verb.frame in _TIMELESS)
+    return not (
+        mode.adverb
+        or mode.negation == "never"
+        or mode.tense in ("perfect", "supposed", "unreal")
+        or clause.verb.frame in _TIMELESS
+    )
+
+
+def may_compare(clause: Clause) -> bool:
+    """Return whether a clause says of somebody or something what may be more or less so."""
+    quality = clause.adjective
+    return quality is not None and quality.graded and clause.mode.adverb is None
 
 
 class Circumstances(NounPhrases):
@@ -40,98 +48,108 @@ class Circumstances(NounPhrases):
     tense: str
     habit: bool
 
-    def _fill(self, clause: Clause, frame: str, spare: int, host: bool) -> int:
+    def _fill(self, clause: Clause, frame: str, spare: int, place_before: bool) -> int:
         """Add about ``spare`` words; return how many are left, below 0 if too many were added.
 
-        The end of a ``host`` holds a clause: what would stand behind it would belong to it.
+        ``place_before`` tells whether the clause before has a place, for *there*.
         """
         mode = clause.mode
-        spare -= bool(mode.negation or mode.adverb) + 2 * (mode.modal is not None)
+        spare -= (mode.negation != "" or mode.adverb is not None) + 2 * (mode.modal is not None)
         spare -= self._add_adjectives(clause, spare)
-        fillers = [] if host else [*FILLERS[frame]]
-        while spare > 0 and fillers:
-            filler = fillers.pop(int(self.random() * len(fillers)))
-            spare -= self._add(filler, clause, spare)
+        fillers = FILLERS[frame]
+        if spare <= 0 or not fillers:
+            return spare
+        order = [*fillers]
+        while spare > 0 and order:
+            filler = order.pop(int(self.random() * len(order))) if len(order) > 1 else order.pop()
+            spare -= self._add(filler, clause, spare, place_before)
         return spare
 
     def _begin(self, clause: Clause) -> None:
         if self.knobs.verbosity and self.random() < self.knobs.verbosity:
-            table = self.vocabulary.adverbs("particles", 5)
-            assert table is not None
+            table = self.vocabulary.expressions["particles"]
             clause.particle = Adverbial(self.unit(), table.draw(self.random))
 
-    def _add(self, filler: str, clause: Clause, spare: int) -> int:
+    def _add(self, filler: str, clause: Clause, spare: int, place_before: bool) -> int:
         """Add one circumstance of at most ``spare`` words; return its words, 0 if none fits."""
-        no_adverb = clause.mode.adverb is None  # *rarely really big* has two of a kind
-        match filler:
-            case "place" if clause.place is None and spare >= _ATTRIBUTE_WORDS:
-                clause.place = self.place_phrase()
-                return _ATTRIBUTE_WORDS if clause.place is not None else 0
-            case "attribute" if spare >= _ATTRIBUTE_WORDS:
-                phrase = clause.oblique or clause.object
-                if isinstance(phrase, NounPhrase) and _has_place(phrase):
-                    return self.give_attributes(phrase, _ATTRIBUTE_WORDS, None)
-            case "manner" if clause.verb.meant and no_adverb:
+        if filler == "place":
+            return 0 if clause.gap == "place" else self.add_place(clause, spare, place_before)
+        if filler == "attribute":
+            phrase = clause.oblique or clause.object
+            if spare >= _ATTRIBUTE_WORDS and phrase.__class__ is NounPhrase and _has_place(phrase):
+                return self.give_attributes(phrase, _ATTRIBUTE_WORDS, None)
+        elif clause.mode.adverb is None:  # *rarely really big* has two of a kind
+            if filler == "manner" and clause.verb.meant:
                 return self._add_manner(clause)
-            case "degree" if clause.adjective and clause.adjective.graded and no_adverb:
-                table = self.vocabulary.adverbs("degree", 1)
-                assert table is not None
-                clause.degree = table.draw(self.random)
+            if filler == "degree" and clause.degree is None and clause.adjective.graded:
+                clause.degree = self.vocabulary.expressions["degree"].draw(self.random)
                 return 1
         return 0
 
+    def add_place(self, clause: Clause, spare: int, place_before: bool) -> int:
+        """Add where something happens: *there* for the place of the clause before, where it fits."""
+        if place_before and self.random() < self.knobs.pronouns:
+            there = self.vocabulary.expressions["places"].draw(self.random)
+            clause.place = Adverbial(self.unit(), there)
+            return 1
+        if spare >= _ATTRIBUTE_WORDS:
+            clause.place = self.place_phrase(_located(clause))
+        return 0 if clause.place is None else _ATTRIBUTE_WORDS
+
     def _add_adjectives(self, clause: Clause, spare: int) -> int:
         """Give the nouns of a clause up to ``spare`` adjectives; return how many."""
+        if spare <= 0:
+            return 0
         added = 0
-        participants = (clause.subject, clause.object, clause.oblique, clause.recipient)
-        for phrase in participants:
-            if isinstance(phrase, NounPhrase):
-                while (
-                    added < spare and self.random() < ADJECTIVE_SHARE and self.add_adjective(phrase)
-                ):
+        random = self.random
+        for phrase in (clause.subject, clause.object, clause.oblique, clause.recipient):
+            if phrase.__class__ is NounPhrase:
+                while added < spare and random() < ADJECTIVE_SHARE and self.add_adjective(phrase):
                     added += 1
         return added
+
+    def _compare(self, clause: Clause) -> int:
+        """Compare the subject with something of its class, or not; return the words."""
+        if not may_compare(clause) or self.random() >= self.knobs.comparatives:
+            return 0
+        clause.standard = self.noun_phrase((_located(clause),), "standard", extended=True)
+        clause.degree = self.vocabulary.expressions["comparisons"].draw(self.random)
+        return 3
 
     def _add_time(self, clause: Clause, spare: int, fronts: bool, host: bool) -> int:
         """Give a clause a time, or none; return its words.
 
         The time stands at opposite ends, or first in every language (both if the clause
-        ``fronts``), or last; the last two not in a ``host``.
+        ``fronts``), or last; the last two not in a ``host``, whose end holds a clause.
         """
         knobs, random = self.knobs, self.random
-        topic = fronts and not host and knobs.reordering > 0 and random() < knobs.reordering
+        topic = fronts and not host and random() < knobs.reordering
         if not topic and random() >= TIME_SHARE:
             return 0
         first = not topic and fronts and random() < knobs.fronting
         if (host and not first) or not takes_time(clause):
             return 0
-        single = self.tense == "past" and not self.habit
-        if (topic or first) and single and random() < knobs.open_words:
+        front = topic or first
+        if front and self.tense == "past" and not self.habit and random() < self.open_words:
             clause.time, clause.time_first = open_words.date(random, self.unit()), first
             return 4
-        section = "time_habit" if self.habit else f"time_{self.tense}"
-        table = self.vocabulary.adverbs(
-            section,
-            max(spare, _TOPIC_WORDS),
-            ends=not (topic or first),
-            topic=topic,
-            negated=bool(clause.mode.negation),
-        )
+        section = "time_habit" if self.habit else "time_" + self.tense
+        most = min(4, max(spare, _TOPIC_WORDS))
+        table = self.vocabulary.times[
+            TimeKey(section, most, topic, not front, clause.mode.negation != "")
+        ]
         expression = None if table is None else table.draw(random)
         if expression is None or expression.name in self.said:
             return 0
         self.said.add(expression.name)
-        clause.mode = clause.mode._replace(habit=self.habit, simple=self.habit)
         clause.time, clause.time_first = Adverbial(self.unit(), expression), first
         return expression.words
 
     def _add_manner(self, clause: Clause) -> int:
         """Add an adverb of manner; no French one fits between *pas* and *de*."""
-        if isinstance(clause.object, NounPhrase) and is_negated(clause, clause.object):
+        if clause.object.__class__ is NounPhrase and is_negated(clause, clause.object):
             return 0
-        subject = clause.antecedent if clause.gap == "subject" else clause.subject
-        assert subject is not None
-        table = self.vocabulary.adverbs("manner", 1, kind=kind_of(subject))
+        table = self.vocabulary.manners[_located(clause), clause.verb]
         if table is None:
             return 0
         clause.manner = Adverbial(self.unit(), table.draw(self.random))
@@ -144,7 +162,7 @@ class Circumstances(NounPhrases):
         """
         wanted = words
         while words >= _ATTRIBUTE_WORDS and _has_place(phrase):
-            attribute = self.place_phrase(plural)
+            attribute = self.place_phrase(kind_of(phrase), plural)
             if attribute is None:
                 break
             phrase.attribute = attribute
@@ -157,7 +175,13 @@ class Circumstances(NounPhrases):
 
 def is_negated(clause: Clause, phrase: NounPhrase) -> bool:
     """Return whether a negation denies that there is what an indefinite phrase stands for."""
-    return bool(clause.mode.negation) and phrase.core.determiner in ("a", "some")
+    return clause.mode.negation != "" and phrase.core.determiner in ("a", "some")
+
+
+def _located(clause: Clause) -> str:
+    """Return the class of who does something, and so is where it happens."""
+    subject = clause.subject
+    return kind_of(clause.antecedent if subject is None else subject)
 
 
 def _has_place(phrase: NounPhrase) -> bool:

@@ -5,18 +5,16 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from datamodules.grammar.drawing.circumstances import Circumstances, is_negated
-from datamodules.grammar.drawing.draws import Mean, Pool, Random, Share
+from datamodules.grammar.drawing.circumstances import is_negated
+from datamodules.grammar.drawing.draws import Mean, Pool, Random, Share, Tables
 from datamodules.grammar.drawing.noun_phrases import can_be_extended, kind_of
+from datamodules.grammar.drawing.participants import Participants, bound, is_simple, refers_back
 from datamodules.grammar.drawing.plans import Plan, WordBudget
-from datamodules.grammar.drawing.vocabulary import Vocabulary
+from datamodules.grammar.drawing.vocabulary import OWNABLE, Vocabulary
 from datamodules.grammar.meaning.phrases import (
-    FIRST_PLURAL,
-    FIRST_SINGULAR,
+    ANIMATE,
     HUMAN,
     KINDS,
-    THIRD_PLURAL,
-    THIRD_SINGULAR,
     Clause,
     Mode,
     NounPhrase,
@@ -31,49 +29,55 @@ if TYPE_CHECKING:  # pydantic takes a while
 
 MOST_TRIES, MOST_TRIES_INSIDE = 50, 30  # draws for a place, and inside another clause
 LEAST_GAP = 3  # fewest words of an attribute or of a relative clause
-HABIT_SHARE = 0.4  # share of sentences whose past is one of habits, not of single events
-PRONOUN_SHARE = 0.3  # share of pronouns among the subjects and objects, where they fit
+HABIT_SHARE = 0.3  # share of sentences whose past is one of habits, not of single events
 SUBJECT_GAP_SHARE = 0.6  # share of relative clauses whose antecedent is their subject
+CONDITIONAL = ("supposed", "unreal")  # tenses of the clauses of a condition
 
 BE = Verb("be", "be", KINDS, state=True)
-_FRAMES = {
+FRAMES = {
     "intransitive": (3.0, 1), "transitive": (10.0, 3), "prepositional": (4.0, 4),
     "motion": (2.0, 4), "ditransitive": (2.5, 6), "quality": (5.0, 2), "location": (1.5, 4),
     "inverse": (2.0, 3), "reporting": (4.0, 2),
 }  # fmt: skip
 """Weight of each frame, and its fewest words without the subject."""
 _HOSTS = ("transitive", "prepositional", "reporting")  # frames that may hold a clause at their end
+_ALLOWED = {
+    "place": ("intransitive", "transitive"),
+    "event": ("intransitive", "transitive", "prepositional", "motion", "ditransitive"),
+}
+"""Frames of clauses after *where*, and of events that a person does on purpose."""
 _LOCATED = ("person", "animal", "tool", "container", "text", "vehicle", "furniture", "machine")
 """Classes that may be somewhere."""
 
-_HE, _SHE = Pronoun(THIRD_SINGULAR, gender="m"), Pronoun(THIRD_SINGULAR, gender="f")
-_I, _WE, _THEY = Pronoun(FIRST_SINGULAR), Pronoun(FIRST_PLURAL), Pronoun(THIRD_PLURAL)
-_SPEAKERS = {FIRST_SINGULAR, FIRST_PLURAL}
-_FIRST_PERSONS: Pool[Pronoun] = Pool((_I, _WE), (3, 2))
-_FREE: Pool[Pronoun] = Pool((_HE, _SHE, _I, _THEY, _WE), (3, 3, 3, 2, 2))
 
-
-@dataclass
+@dataclass(slots=True)
 class ClausePlace:
     """Where a clause stands."""
 
-    subject: Participant | None = None  # a bound pronoun; with a subject gap, the antecedent
+    subject: Participant | None = None  # a bound pronoun; with some gaps, the antecedent
     object: NounPhrase | None = None  # the object of the clause before, for a pronoun
     gap: str = ""
     antecedent: NounPhrase | None = None
+    governed: tuple[str, str] | None = None  # frame and class of an object that is known already
+    owned: NounPhrase | None = None  # an object with *whose*
     words: int | None = None  # number of words; None for a part of the budget
+    kind: str = ""  # ``reason`` after *because*, ``event`` after *before*; otherwise empty
+    modal: Verb | None = None  # *want*, in a reason
+    subjunctive: bool = False
     first: bool = False  # whether *he*, *she* and *they* may stand for persons outside the sentence
     main: bool = False
     timed: bool = True  # whether a main clause may have a time of its own
     fronts: bool = True  # whether a time may stand first in a main clause
     begins: bool = False  # whether the clause begins the sentence, without a conjunction
+    asks: bool = False
+    there: bool = False  # whether the clause before has a place
 
 
 class NothingLeftError(Exception):
     """No clause of the split fits a place."""
 
 
-class Clauses(Circumstances):
+class Clauses(Participants):
     """Writer of clauses."""
 
     def __init__(
@@ -87,17 +91,27 @@ class Clauses(Circumstances):
         super().__init__(vocabulary, knobs, random)
         self._keep = keep
         self.tenses = vocabulary.tenses
-        self.tense, self.habit, self.past_is_habit = "present", False, False
+        self.tense, self.habit, self.doubts = "present", False, False
         self.budget = WordBudget(0, 0)
         self.clauses = self.words = 0
         self.embedding = Share(knobs.embedding)
         self._distances = Mean(knobs.distance)
-        self._frame_tables: dict[tuple[str, int, bool, bool, bool], Pool[str]] = {}
+        self._frames = Tables(self._build_frames)
+        self._owned = {
+            "subject": tuple(kind for kind in OWNABLE if self._has_predicate(kind)),
+            "object": tuple(kind for kind in OWNABLE if self._governs("transitive", kind)),
+        }
+        self.gaps = Tables(self._build_gaps)
+        self.reasons = Tables(self._build_reasons)
 
     def draw_tense(self) -> None:
         """Draw the tense of a sentence, or of a clause after *that*."""
-        self.tense = self.tenses.draw(self.random)
-        self.habit = self.tense == "past" and self.past_is_habit
+        self.tense, self.habit = self.tenses.draw(self.random), False
+        if self.tense == "past":
+            if self.random() < self.knobs.perfects:
+                self.tense = "perfect"
+            else:
+                self.habit = self.random() < HABIT_SHARE
 
     def clause(self, plan: Plan, place: ClausePlace) -> Clause:
         """Draw a clause that may be kept.
@@ -116,6 +130,15 @@ class Clauses(Circumstances):
                     return clause
         raise NothingLeftError
 
+    def _inside(self, plan: Plan, place: ClausePlace, tense: str, habit: bool) -> Clause:
+        """Draw a clause inside another, in a tense of its own."""
+        outer = self.tense, self.habit
+        self.tense, self.habit = tense, habit
+        try:
+            return self.clause(plan, place)
+        finally:
+            self.tense, self.habit = outer
+
     def _clause(self, plan: Plan, place: ClausePlace) -> Clause:
         """Draw a clause; what it lacks of the budget's words is left for later clauses."""
         words = place.words
@@ -123,46 +146,113 @@ class Clauses(Circumstances):
             words = self.budget.take(0.6 + 0.8 * self.random())
         else:
             self.budget.clauses -= 1
-        subject = self._known_subject(place)
         self.clauses += 1
         self.words += words
+        subject = place.subject or self.subject_pronoun(place)
         # A clause of given length fills a gap already: no gap opens inside its subject.
         distance = self._distance() if subject is None and place.words is None else 0
         in_subject, at_end = (plan.inside, None) if distance > LEAST_GAP else (None, plan.inside)
         host = at_end is not None
         frame, verb = self._frame(words, subject, place, host)
-        clause = Clause(self.unit(), verb, self._mode(frame, verb, words), gap=place.gap)
-        clause.antecedent = place.antecedent
+        passive = subject is None and verb.passive and self._is_passive(place, host)
+        mode = self._mode(frame, verb, words, place, passive)
+        clause = Clause(self.unit(), verb, mode, gap=place.gap, antecedent=place.antecedent)
         clause.synonym = self._synonym()
         if subject is None:
-            kinds = self._subject_kinds(frame, verb)
-            subject = self.noun_phrase(kinds, extended=distance > 0, ambiguous=True)
-            if clause.mode.negation:
-                _make_definite(subject, "every")
-            if distance:
-                self._open_gap(subject, distance, in_subject)
-        if place.gap != "subject":
+            subject = self._draw_subject(clause, frame, distance, in_subject)
+            words -= 2
+        elif place.gap != "subject" and subject is not place.antecedent:
             clause.subject = subject
-            words -= 1 if isinstance(subject, Pronoun) else 2
-        self._participants(clause, frame, subject, place, host)
-        spare = words - _FRAMES[frame][1]
-        if place.main and place.timed:
-            spare -= self._add_time(clause, spare, place.fronts, host)
-        spare = self._fill(clause, frame, spare, host)
-        if place.begins:
-            self._begin(clause)
+            words -= 1 if subject.__class__ is Pronoun else 2
+        if passive:
+            self.give_agent(clause)
+            frame = "passive"
+            spare = words - 5
+        else:
+            self.participants(clause, frame, subject, place, host)
+            spare = words - FRAMES[frame][1]
+        spare -= self._surround(clause, frame, spare, place, host)
         self.words -= spare
         self.budget.words = max(0, self.budget.words + spare)
         if at_end is not None:
             self._hold(clause, at_end)
         return clause
 
-    def _known_subject(self, place: ClausePlace) -> Participant | None:
-        if place.subject is not None:
-            return place.subject
-        if self.random() < PRONOUN_SHARE:
-            return (_FREE if place.first else _FIRST_PERSONS).draw(self.random)
-        return None
+    def _draw_subject(
+        self, clause: Clause, frame: str, distance: int, plan: Plan | None
+    ) -> NounPhrase:
+        """Draw the subject of the sentence, which is the object of a passive."""
+        verb, mode = clause.verb, clause.mode
+        kinds = verb.objects if mode.passive else self._subject_kinds(frame, verb)
+        role = "denied subject" if mode.negation else "subject"
+        subject = self.noun_phrase(kinds, role, extended=distance > 0)
+        if mode.passive:
+            clause.object = subject
+        else:
+            clause.subject = subject
+        if distance:
+            self._open_gap(subject, distance, plan)
+        second = self.coordinate(subject)
+        if second:
+            self.words += second
+            self._distances.count(second)
+        return subject
+
+    def _surround(
+        self, clause: Clause, frame: str, spare: int, place: ClausePlace, host: bool
+    ) -> int:
+        """Add what a clause may have besides its participants; return how many words."""
+        left = spare
+        if place.main and place.timed:
+            left -= self._add_time(clause, spare, place.fronts, host)
+        if place.first and self.habit:
+            self._mark_habit(clause)
+        if clause.adjective is not None and not place.kind:
+            left -= self._compare(clause)
+        left = self._fill(clause, "host" if host else frame, left, place.there)
+        if not (clause.mode.negation or clause.mode.passive or host):
+            for phrase in (clause.object, clause.oblique, clause.recipient):
+                if phrase.__class__ is NounPhrase:
+                    left -= self.coordinate(phrase)  # type: ignore[arg-type]
+        if place.begins:
+            self._begin(clause)
+        if place.asks:
+            self._ask(clause)
+        return spare - left
+
+    def _mark_habit(self, clause: Clause) -> None:
+        """Show that a past is one of habits: by its time, *never*, or *often* and the like."""
+        mode = clause.mode
+        if clause.time is None and mode.adverb is None and mode.negation != "never":
+            often = self.vocabulary.expressions["frequency"].draw(self.random)
+            marks = {"negation": "never"} if mode.negation else {"adverb": often, "modal": None}
+            clause.mode = mode._replace(**marks)
+
+    def _ask(self, clause: Clause) -> None:
+        """Make a question of a clause: of all of it, or of its subject, object or place."""
+        options = ["whether"]
+        subject, thing = clause.subject, clause.object
+        if not (clause.mode.negation or clause.mode.passive):
+            others = (thing, clause.oblique, clause.recipient)
+            if (
+                kind_of(subject) in HUMAN
+                and is_simple(subject)
+                and clause.verb.frame != "inverse"
+                and not any(refers_back(other) for other in others)
+            ):
+                options.append("who")
+            if clause.verb.passive and is_simple(thing) and kind_of(thing) not in ANIMATE:
+                options.append("what")
+            if clause.place is not None:
+                options.append("where")
+        clause.question = options[int(self.random() * len(options))]
+        match clause.question:
+            case "who":
+                clause.subject = None
+            case "what":
+                clause.object = None
+            case "where":
+                clause.place = None
 
     def _distance(self) -> int:
         """Draw the number of words between subject and verb, and take them from the budget.
@@ -178,58 +268,96 @@ class Clauses(Circumstances):
         self, words: int, subject: Participant | None, place: ClausePlace, host: bool
     ) -> tuple[str, Verb]:
         kind = "" if subject is None else kind_of(subject)
-        if place.gap == "object":
-            assert place.antecedent is not None
-            table = self.vocabulary.verbs("transitive", kind, kind_of(place.antecedent))
-            if table is not None:
-                return "transitive", table.draw(self.random)
-        frame = self._frames(kind, min(words - 1, 7), host, bool(place.gap)).draw(self.random)
-        table = self.vocabulary.verbs(frame, kind)
+        verbs = self.vocabulary.verbs
+        mark = ""
+        if place.governed is not None:
+            frame, object_ = place.governed
+            table = verbs[frame, kind, object_, ""]
+            assert table is not None
+            return frame, table.draw(self.random)
+        if place.kind == "reason":
+            frame, mark, place.modal = self.reasons[kind].draw(self.random)
+        elif host and self.doubts and kind in ("", *HUMAN):
+            self.doubts = False
+            return "reporting", verbs["doubting", kind, "", ""].draw(self.random)
+        else:
+            if place.kind == "event":
+                mark = "meant"
+            limit = place.kind or ("relative" if place.gap else "")
+            limit = "place" if place.gap == "place" else limit
+            key = kind, min(words - 1, 7), host, limit, self.tense == "present"
+            frame = self._frames[key].draw(self.random)
+        table = verbs[frame, kind, "", mark]
         return frame, BE if table is None else table.draw(self.random)
 
-    def _frames(self, kind: str, words: int, host: bool, relative: bool) -> Pool[str]:
+    def _build_frames(self, key: tuple[str, int, bool, str, bool]) -> Pool[str]:
         """Return the frames with verbs for a class of subjects (any class: empty), by weight."""
-        key = kind, words, host, relative, self.tense == "present"
-        if key not in self._frame_tables:
-            self._frame_tables[key] = self._build_frames(*key)
-        return self._frame_tables[key]
-
-    def _build_frames(
-        self, kind: str, words: int, host: bool, relative: bool, present: bool
-    ) -> Pool[str]:
-        possible = {frame for frame in _FRAMES if self._is_possible(frame, kind)}
-        if relative:  # the subject is the object in some languages: no relative pronoun fits all
+        kind, words, host, limit, present = key
+        possible = {frame for frame in FRAMES if self._is_possible(frame, kind, limit)}
+        if limit == "relative":  # the subject is the object in some languages: no pronoun fits all
             possible.discard("inverse")
+        possible = possible.intersection(_ALLOWED.get(limit, FRAMES))
         # A report of the past would need tenses of its own.
         allowed = possible - (set() if host and present else {"reporting"})
         if host:
             allowed = allowed.intersection(_HOSTS) or allowed
-        fitting = {frame for frame in allowed if _FRAMES[frame][1] <= words}
-        shortest = min(allowed, key=lambda frame: (_FRAMES[frame][1], frame))
+        fitting = {frame for frame in allowed if FRAMES[frame][1] <= words}
+        shortest = min(allowed, key=lambda frame: (FRAMES[frame][1], frame))
         weights = {
             frame: weight
-            for frame, (weight, _) in _FRAMES.items()
+            for frame, (weight, _) in FRAMES.items()
             if frame in (fitting or {shortest})
         }
         return Pool(weights, weights.values())
 
-    def _is_possible(self, frame: str, kind: str) -> bool:
+    def _is_possible(self, frame: str, kind: str, limit: str = "") -> bool:
         if frame == "quality":
-            return not kind or self.vocabulary.adjectives(kind, predicative=True) is not None
+            return not kind or self.vocabulary.qualities[kind, False] is not None
         if frame == "location":
             return not kind or kind in _LOCATED
-        return self.vocabulary.verbs(frame, kind) is not None
+        mark = "meant" if limit == "event" else ""
+        return self.vocabulary.verbs[frame, kind, "", mark] is not None
+
+    def _build_reasons(self, kind: str) -> Pool[tuple[str, str, Verb | None]] | None:
+        """Return what may be the reason for something that a class of subjects does.
+
+        A reason is a frame, a mark of the verb, and a modal verb.
+        """
+        found: dict[tuple[str, str, Verb | None], float] = {}
+        verbs = self.vocabulary.verbs
+        if self.vocabulary.qualities[kind, True]:
+            found["quality", "", None] = 4
+        if verbs["transitive", kind, "", "state"]:
+            found["transitive", "state", None] = 3
+        wish = next((v for v in self.vocabulary.lexicon.verbs if v.name == "want:infinitive"), None)
+        if wish is not None and kind in HUMAN:
+            for frame in ("transitive", "intransitive"):
+                if verbs[frame, kind, "", "meant"]:
+                    found[frame, "meant", wish] = 1.5
+        return Pool(found, found.values()) if found else None
 
     def _subject_kinds(self, frame: str, verb: Verb) -> tuple[str, ...]:
         if frame == "location":
             return _LOCATED
         return self.vocabulary.described if frame == "quality" else verb.subjects
 
-    def _mode(self, frame: str, verb: Verb, words: int) -> Mode:
-        if frame == "reporting" or words < _FRAMES[frame][1] + 3:
-            return Mode(self.tense)
-        wills = not (verb.state or frame == "inverse")
-        return self.vocabulary.modes(self.tense, self.habit, wills).draw(self.random)
+    def _is_passive(self, place: ClausePlace, host: bool) -> bool:
+        free = not (place.gap or place.governed or place.kind or host)
+        return free and self.random() < self.knobs.passives
+
+    def _mode(self, frame: str, verb: Verb, words: int, place: ClausePlace, passive: bool) -> Mode:
+        if place.kind:
+            mode = Mode(self.tense, modal=place.modal, habit=self.habit)
+        elif frame == "reporting" or words < FRAMES[frame][1] + 3:
+            mode = Mode(self.tense, habit=self.habit)
+        else:
+            modals = "able" if passive else "willing"
+            if verb.state or frame == "inverse":
+                modals = ""
+            mode = self.vocabulary.modes[self.tense, self.habit, modals].draw(self.random)
+        if place.subjunctive or passive:
+            mode = mode._replace(subjunctive=place.subjunctive, passive=passive)
+        return mode
 
     def _open_gap(self, subject: NounPhrase, words: int, plan: Plan | None) -> None:
         """Put an attribute or a relative clause between a subject and its verb.
@@ -253,72 +381,74 @@ class Clauses(Circumstances):
     def _relative(self, phrase: NounPhrase, plan: Plan, words: int | None) -> Clause | None:
         """Give a noun phrase a relative clause; None if no verb fits."""
         kind = kind_of(phrase)
-        subject_gaps = SUBJECT_GAP_SHARE * self._has_predicate(kind)
-        object_gaps = 1 - SUBJECT_GAP_SHARE
-        # A verb whose object is the antecedent has no noun after it that could hold a clause.
-        if plan.inside or not self.vocabulary.verbs("transitive", "person", kind):
-            object_gaps = 0
-        if not subject_gaps and not object_gaps:
+        gaps = self.gaps[kind, plan.inside is not None]
+        if gaps is None:
             return None
-        gap = Pool(("subject", "object"), (subject_gaps, object_gaps)).draw(self.random)
-        subject = phrase if gap == "subject" else None
-        place = ClausePlace(subject, gap=gap, antecedent=phrase, words=words)
-        phrase.relative = self.clause(plan, place)
+        gap = gaps.draw(self.random)
+        place = ClausePlace(gap=gap, antecedent=phrase, words=words)
+        match gap:
+            case "subject":
+                place.subject = phrase
+            case "object":
+                place.governed = "transitive", kind
+            case "oblique":
+                place.governed = "prepositional", kind
+            case "owner":
+                place.subject = self.owned_phrase(self._owned["subject"])
+            case "owner of object":
+                place.gap = "owner"
+                place.owned = self.owned_phrase(self._owned["object"])
+                place.governed = "transitive", kind_of(place.owned)
+        tense = "present" if self.tense in CONDITIONAL else self.tense
+        phrase.relative = self._inside(plan, place, tense, self.habit)
         return phrase.relative
+
+    def _build_gaps(self, key: tuple[str, bool]) -> Pool[str] | None:
+        """Return what the antecedent of a relative clause may be in it, by its class.
+
+        A verb whose object is the antecedent has no noun after it that could hold another clause.
+        """
+        kind, host = key
+        usual = {
+            "subject": SUBJECT_GAP_SHARE * self._has_predicate(kind),
+            "object": (1 - SUBJECT_GAP_SHARE) * (not host and self._governs("transitive", kind)),
+        }
+        others = {name: 1.0 for name in self.other_gaps(kind, host)}
+        total, share = sum(usual.values()), self.knobs.relatives if others else 0.0
+        if not total:
+            return Pool(others, others.values()) if share else None
+        weights = {name: (1 - share) * weight / total for name, weight in usual.items()}
+        weights |= {name: share / len(others) for name in others}
+        return Pool(weights, weights.values())
+
+    def other_gaps(self, kind: str, host: bool) -> list[str]:
+        """Return the gaps but subject and object that a relative clause of a class may have."""
+        possible = {
+            "owner": kind in HUMAN and bool(self._owned["subject"]),
+            "owner of object": kind in HUMAN and not host and bool(self._owned["object"]),
+            "oblique": not host and self._governs("prepositional", kind),
+            "place": kind == "place",
+        }
+        return [name for name in possible if possible[name]]
+
+    def _governs(self, frame: str, kind: str) -> bool:
+        return self.vocabulary.verbs[frame, "person", kind, ""] is not None
 
     def _has_predicate(self, kind: str) -> bool:
         return self._is_possible("intransitive", kind) or self._is_possible("quality", kind)
-
-    def _participants(
-        self, clause: Clause, frame: str, subject: Participant, place: ClausePlace, host: bool
-    ) -> None:
-        kinds = clause.verb.objects
-        if frame in ("transitive", "ditransitive") and place.gap != "object":
-            clause.object = None if host else self._pronoun(kinds, subject, place)
-            if frame == "ditransitive" or clause.object is None:
-                denied = bool(clause.mode.negation)
-                clause.object = self.noun_phrase(kinds, subject, denied, host, ambiguous=True)
-        if frame == "inverse":
-            clause.object = self.noun_phrase(kinds, subject)
-        elif frame == "ditransitive":
-            clause.recipient = self._pronoun(HUMAN, subject, place)
-            if clause.recipient is None:
-                clause.recipient = self.noun_phrase(HUMAN, subject)
-        elif frame in ("prepositional", "motion"):
-            clause.oblique = self.noun_phrase(kinds, subject, extended=host)
-        elif frame == "quality":
-            table = self.vocabulary.adjectives(kind_of(subject), predicative=True)
-            assert table is not None
-            clause.adjective = table.draw(self.random)
-        elif frame == "location":
-            clause.place = self.place_phrase()
-        if clause.mode.negation:
-            inverse = clause.object if frame == "inverse" else None
-            for phrase in (inverse, clause.recipient, clause.oblique):
-                if isinstance(phrase, NounPhrase):
-                    _make_definite(phrase, "some")
-
-    def _pronoun(
-        self, kinds: tuple[str, ...], subject: Participant, place: ClausePlace
-    ) -> Pronoun | None:
-        """Draw an object pronoun: for the object of the clause before, or for a person."""
-        if place.object is not None and kind_of(place.object) in kinds:
-            return bound(place.object) if self.random() < self.knobs.ambiguity else None
-        if not any(kind in HUMAN for kind in kinds) or self.random() >= PRONOUN_SHARE:
-            return None
-        drawn = (_FREE if place.first else _FIRST_PERSONS).draw(self.random)
-        if drawn.person == subject.person or {drawn.person, subject.person} <= _SPEAKERS:
-            return None
-        return drawn
 
     def _hold(self, clause: Clause, plan: Plan) -> None:
         """Put a clause at the end of another: after *that*, or after the last noun."""
         if clause.verb.frame == "reporting":
             if clause.complement is None:
-                outer = self.tense, self.habit
-                self.draw_tense()
-                clause.complement = self.clause(plan, ClausePlace())
-                self.tense, self.habit = outer
+                tense = self.tenses.draw(self.random)
+                doubted = clause.verb.doubting
+                if tense == "past" and self.random() < self.knobs.perfects:
+                    tense = "perfect"
+                elif tense == "future" and doubted:
+                    tense = "present"
+                place = ClausePlace(subjunctive=doubted)
+                clause.complement = self._inside(plan, place, tense, habit=False)
             return
         host = clause.object if clause.verb.frame == "transitive" else clause.oblique
         if isinstance(host, NounPhrase) and host.relative is None and can_be_extended(host):
@@ -327,15 +457,11 @@ class Clauses(Circumstances):
             self._relative(host, plan, None)
 
 
-def bound(phrase: NounPhrase) -> Pronoun:
-    """Return the pronoun that stands for a noun phrase."""
-    return Pronoun(phrase.person, phrase.core.noun, synonym=phrase.core.synonym)
-
-
 def last_noun(clause: Clause) -> NounPhrase | None:
     """Return the last noun phrase of a relative clause, as English orders the parts."""
     place = clause.place.phrase if isinstance(clause.place, Prepositional) else None
-    for phrase in (place, clause.oblique, clause.recipient, clause.object, clause.subject):
+    parts = (clause.standard, place, clause.oblique, clause.recipient, clause.object)
+    for phrase in (*parts, clause.subject):
         if isinstance(phrase, NounPhrase):
             return last_part(phrase)
     return None
@@ -344,12 +470,7 @@ def last_noun(clause: Clause) -> NounPhrase | None:
 def last_part(phrase: NounPhrase) -> NounPhrase:
     """Return the last noun phrase inside a noun phrase: the phrase itself, if nothing follows."""
     inner = None if phrase.relative is None else last_noun(phrase.relative)
-    if inner is None and phrase.attribute is not None:
-        inner = last_part(phrase.attribute.phrase)
+    for part in (phrase.beside, phrase.attribute and phrase.attribute.phrase):
+        if inner is None and part is not None:
+            inner = last_part(part)
     return inner or phrase
-
-
-def _make_definite(phrase: NounPhrase, unlike: str) -> None:
-    """Write *the* instead of a determiner that a negation would change (*not every*, *any*)."""
-    if phrase.core.determiner == unlike:
-        phrase.core = phrase.core._replace(determiner="the")

@@ -8,6 +8,7 @@ from itertools import accumulate
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
+Key = TypeVar("Key")
 Random = Callable[[], float]  # a function that draws a number uniformly from [0, 1)
 
 
@@ -25,6 +26,18 @@ class Pool(Generic[T]):
     def draw(self, random: Random) -> T:
         """Draw one item."""
         return self.items[bisect(self.bounds, random())]
+
+
+class Tables(dict[Key, T]):
+    """Tables by key, built where first needed."""
+
+    def __init__(self, build: Callable[[Key], T]) -> None:
+        super().__init__()
+        self._build = build
+
+    def __missing__(self, key: Key) -> T:
+        built = self[key] = self._build(key)
+        return built
 
 
 @cache

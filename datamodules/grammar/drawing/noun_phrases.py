@@ -1,7 +1,6 @@
 """Pool noun phrases."""
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from datamodules.grammar.drawing import open_words
 from datamodules.grammar.drawing.draws import Pool, Random
@@ -33,18 +32,23 @@ if TYPE_CHECKING:  # pydantic takes a while
 NAME_SHARE = 0.12  # share of names among noun phrases for which a person fits
 OWNER_SHARE = 0.25  # share of noun phrases with an owner, where an owner fits
 MOST_TRIES = 4  # draws for a noun that a sentence does not have yet
+_ALONE = ("every", "title", "whose")  # determiners of phrases without *and*
+_AMBIGUOUS = frozenset({"subject", "denied subject", "object", "denied object", "oblique"})
+"""Roles whose noun may have two senses."""
+Word = TypeVar("Word")
 IN_TOWN = Expression("in:town", ("town",))
 
 
-@dataclass
 class NounPhrases:
     """Writer of noun phrases; ``random`` decides everything."""
 
-    vocabulary: Vocabulary
-    knobs: "Knobs"
-    random: Random
-    units: int = 0  # number of units of the unfinished sentence
-    said: set[str] = field(default_factory=set)  # nouns and times of the sentence
+    def __init__(self, vocabulary: Vocabulary, knobs: "Knobs", random: Random) -> None:
+        self.vocabulary, self.knobs, self.random = vocabulary, knobs, random
+        self.units = 0  # number of units of the unfinished sentence
+        self.said: set[object] = set()  # nouns, and names of times, of the sentence
+        # Looked up once: these decide about every noun phrase.
+        self.open_words, self.ambiguity = knobs.open_words, knobs.ambiguity
+        self.coordination, self.paraphrase = knobs.coordination, knobs.paraphrase
 
     def unit(self) -> int:
         """Return the number of a new unit."""
@@ -54,85 +58,107 @@ class NounPhrases:
     def noun_phrase(
         self,
         kinds: tuple[str, ...],
+        role: str,
         possessor: Participant | None = None,
-        denied: bool = False,
         extended: bool = False,
-        ambiguous: bool = False,
     ) -> NounPhrase:
         """Draw a noun phrase of some classes without adjectives: about two words.
 
-        ``possessor`` is the subject of the clause, for *his* and *its*; None for a subject. The
-        direct object of a negated verb is ``denied``. Before an attribute or a relative clause
-        (``extended``) no name fits. ``ambiguous`` allows a word with two senses.
+        The ``role`` decides which determiners fit. ``possessor`` is the subject of the clause, for
+        *his* and *its*. Before an attribute or a relative clause (``extended``) no name fits.
+        Subjects and objects may be words with two senses.
         """
-        if not extended and not denied:
-            if self.knobs.open_words and self.random() < self.knobs.open_words:
+        random = self.random
+        if not extended and role != "denied object":
+            if self.open_words and random() < self.open_words:
                 opened = self._open(kinds)
                 if opened is not None:
                     return opened
-            if any(kind in HUMAN for kind in kinds) and self.random() < NAME_SHARE:
-                return self._named(self.vocabulary.names.draw(self.random))
-        form = self._sense(kinds) if ambiguous else None
+            if "person" in kinds and random() < NAME_SHARE:
+                return self._named(self._unsaid(self.vocabulary.names))
+        form = None
+        if role in _AMBIGUOUS and random() < self.ambiguity:
+            table = self.vocabulary.senses[kinds]
+            form = None if table is None else table.draw(random)
         if form is None:
-            table = self.vocabulary.nouns(kinds)
+            table = self.vocabulary.nouns[kinds, None]
             assert table is not None
             form = self._unsaid(table)
-        phrase = NounPhrase(self.unit(), self._core(form, possessor, denied))
-        if not (denied or extended) and form[0].kind in OWNABLE and self.random() < OWNER_SHARE:
+        phrase = NounPhrase(self.unit(), self.core(form, role, possessor))
+        owned = not extended and role != "denied object" and form[0].kind in OWNABLE
+        if owned and random() < OWNER_SHARE:
             self._give_owner(phrase)
         return phrase
 
-    def _unsaid(self, table: Pool[NounForm]) -> NounForm:
-        """Draw a noun that the sentence does not have yet, if chance finds one."""
-        form = table.draw(self.random)
-        for _ in range(MOST_TRIES):
-            if form[0].name not in self.said:
-                break
-            form = table.draw(self.random)
-        self.said.add(form[0].name)
-        return form
-
-    def _sense(self, kinds: tuple[str, ...]) -> NounForm | None:
-        if self.random() >= self.knobs.ambiguity:
+    def owned_phrase(self, kinds: tuple[str, ...]) -> NounPhrase | None:
+        """Draw a noun phrase with *whose*; None if there is no noun."""
+        table = self.vocabulary.nouns[kinds, None]
+        if table is None:
             return None
-        table = self.vocabulary.senses(kinds)
-        return None if table is None else table.draw(self.random)
+        noun, plural = self._unsaid(table)
+        return NounPhrase(self.unit(), Core(noun, plural, "whose"))
 
-    def _core(self, form: NounForm, possessor: Participant | None, denied: bool) -> Core:
+    def coordinate(self, phrase: NounPhrase) -> int:
+        """Give a phrase that may be one of two a second one, or none; return how many words."""
+        if not self.coordination or not may_be_two(phrase) or self.random() >= self.coordination:
+            return 0
+        noun = phrase.core.noun
+        if noun.kind == "name":
+            phrase.beside = self._named(self._unsaid(self.vocabulary.names))
+        else:
+            table = self.vocabulary.nouns[HUMAN if noun.kind in HUMAN else (noun.kind,), None]
+            assert table is not None
+            form = self._unsaid(table)
+            phrase.beside = NounPhrase(self.unit(), self.core(form, "part", None))
+        if phrase.beside.core.noun is noun:
+            phrase.beside = None
+        return 0 if phrase.beside is None else 3
+
+    def _unsaid(self, table: Pool[Word]) -> Word:
+        """Draw a noun that the sentence does not have yet, if chance finds one."""
+        random, said = self.random, self.said
+        for _ in range(MOST_TRIES):
+            drawn = table.draw(random)
+            noun = drawn[0] if drawn.__class__ is tuple else drawn
+            if noun not in said:
+                break
+        said.add(noun)
+        return drawn
+
+    def core(self, form: NounForm, role: str, possessor: Participant | None) -> Core:
+        """Return a noun with a determiner that fits its role."""
         noun, plural = form
         count = "plural" if plural else "singular" if noun.counted else "mass"
-        table = self.vocabulary.determiners(
-            count, noun.kind, noun.plain, possessor is not None, denied
-        )
-        determiner = table.draw(self.random)
+        plain = noun.plain or noun.kind in NO_OWN
+        determiner = self.vocabulary.determiners[count, plain, role].draw(self.random)
         thing = None
         if determiner == "own":
             determiner = _possessive(possessor)
-            if determiner == "its":
+            if determiner in ("its", "his", "her"):
                 thing = noun_of(possessor)
-        return Core(noun, plural, determiner, (), denied, self._synonym(), thing)
+        return Core(noun, plural, determiner, (), role == "denied object", self._synonym(), thing)
 
     def _synonym(self) -> bool:
-        return self.knobs.paraphrase > 0 and self.random() < self.knobs.paraphrase
+        return self.paraphrase > 0 and self.random() < self.paraphrase
 
     def _named(self, noun: Noun, determiner: str = "") -> NounPhrase:
         return NounPhrase(self.unit(), Core(noun, False, determiner))
 
     def _open(self, kinds: tuple[str, ...]) -> NounPhrase | None:
-        if any(kind in HUMAN for kind in kinds) and self.random() < 0.5:
+        if "person" in kinds and self.random() < 0.5:
             return self._named(open_words.surname(self.random), "title")
-        table = self.vocabulary.nouns(kinds, plural=True)
+        table = self.vocabulary.nouns[kinds, True]
         if table is None:
             return None
         noun, plural = table.draw(self.random)
         return NounPhrase(self.unit(), Core(noun, plural, open_words.number(self.random)))
 
     def _give_owner(self, phrase: NounPhrase) -> None:
-        table = self.vocabulary.nouns(("person",), plural=False)
+        table = self.vocabulary.nouns[("person",), False]
         if table is None or self.random() < 0.4:
-            owner = self._named(self.vocabulary.names.draw(self.random))
+            owner = self._named(self._unsaid(self.vocabulary.names))
         else:
-            owner = NounPhrase(self.unit(), Core(table.draw(self.random)[0], False, "the"))
+            owner = NounPhrase(self.unit(), Core(self._unsaid(table)[0], False, "the"))
         phrase.core = phrase.core._replace(determiner="")
         phrase.owner = owner
 
@@ -146,36 +172,40 @@ class NounPhrases:
             return False
         if len(adjectives) > 1 or (adjectives and adjectives[0].alone):
             return False
-        unlike = adjectives[0].category if adjectives else ""
-        table = self.vocabulary.adjectives(noun.kind, unlike)
+        table = self.vocabulary.adjectives[noun.kind, adjectives[0] if adjectives else None]
         if table is None:
             return False
         both: tuple[Adjective, ...] = (*adjectives, table.draw(self.random))
         phrase.core = core._replace(adjectives=tuple(sorted(both, key=category_rank)))
         return True
 
-    def place_phrase(self, plural: bool | None = None) -> Prepositional | None:
-        """Draw a preposition of place with a noun phrase, in one number or both."""
-        if plural is None and self.random() < self.knobs.open_words:
+    def place_phrase(self, located: str, plural: bool | None = None) -> Prepositional | None:
+        """Draw a preposition of place with a noun phrase, in one number or both.
+
+        ``located`` is the class of what is there.
+        """
+        if plural is None and self.open_words and self.random() < self.open_words:
             return Prepositional(IN_TOWN, self._named(open_words.town(self.random)))
-        for _ in range(8):
-            preposition = self.vocabulary.prepositions.draw(self.random)
-            table = self.vocabulary.nouns(preposition.kinds, plural)
-            if table is not None:
-                core = self._core(self._unsaid(table), None, False)
-                return Prepositional(preposition, NounPhrase(self.unit(), core))
-        return None
+        prepositions = self.vocabulary.prepositions[located, plural]
+        if prepositions is None:
+            return None
+        preposition = prepositions.draw(self.random)
+        table = self.vocabulary.nouns[preposition.kinds, plural]
+        assert table is not None
+        core = self.core(self._unsaid(table), "place", None)
+        return Prepositional(preposition, NounPhrase(self.unit(), core))
 
     def set_number(self, phrase: NounPhrase, plural: bool) -> None:
         """Give a phrase another number, with a determiner that fits."""
         core = phrase.core
-        if phrase.owner is not None:
-            phrase.core = core._replace(plural=plural and core.noun.counted)
-        if core.plural == plural or not core.noun.counted or not core.determiner:
+        if core.plural == plural or not core.noun.counted:
             return
-        form = core.noun, plural
-        changed = self._core(form, None, core.denied)
-        phrase.core = changed._replace(adjectives=core.adjectives, synonym=core.synonym)
+        if phrase.owner is not None or core.determiner == "whose":
+            phrase.core = core._replace(plural=plural)
+        elif core.determiner:
+            role = "denied object" if core.denied else "part"
+            changed = self.core((core.noun, plural), role, None)
+            phrase.core = changed._replace(adjectives=core.adjectives, synonym=core.synonym)
 
 
 def can_be_extended(phrase: Participant | None) -> bool:
@@ -185,6 +215,14 @@ def can_be_extended(phrase: Participant | None) -> bool:
         and bool(phrase.core.determiner)
         and phrase.core.determiner != "title"
     )
+
+
+def may_be_two(phrase: NounPhrase) -> bool:
+    """Return whether *and* and a second noun phrase may follow."""
+    core = phrase.core
+    if core.determiner in _ALONE or core.noun.kind == "surname" or ":" in core.noun.name:
+        return False
+    return phrase.owner is phrase.attribute is phrase.relative is None
 
 
 def noun_of(participant: Participant | None) -> Noun | None:

@@ -1,99 +1,215 @@
 """Draws the meaning of whole sentences."""
 
-from datamodules.grammar.drawing.clauses import HABIT_SHARE, ClausePlace, Clauses, bound
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from datamodules.grammar.drawing.clauses import ClausePlace, Clauses
+from datamodules.grammar.drawing.draws import Random, Share
+from datamodules.grammar.drawing.noun_phrases import kind_of
+from datamodules.grammar.drawing.participants import bound
 from datamodules.grammar.drawing.plans import MEAN, SHORTEST, Plan, WordBudget, plan_clauses
+from datamodules.grammar.drawing.vocabulary import Vocabulary
 from datamodules.grammar.meaning.phrases import (
+    ANIMATE,
     Adverbial,
     Clause,
+    Expression,
     Joined,
     NounPhrase,
     Participant,
-    inner_clauses,
+    Prepositional,
 )
+
+if TYPE_CHECKING:  # pydantic takes a while
+    from datamodules.grammar.knobs import Knobs
 
 NOUN_SHARE = 0.6  # rough share of clauses with a noun as subject
 OPENING_SHARE = 0.15  # share of sentences of several clauses that begin with *when* and the like
-_SAME_TIME = ("when", "while")  # conjunctions of clauses that happen at the same time
+_SAME_TIME = ("when", "while", "before")  # conjunctions that tell the time of their clause
 _FIRST = ("so:then",)  # conjunctions that may take the first place of a clause
+_REASONS = {"future": "present", "perfect": "past", "unreal": "present"}
+"""Tenses of reasons, by the tense of the sentence, if another."""
 
 
 class Sentences(Clauses):
     """Writer of sentences; equal random numbers give equal sentences."""
 
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        knobs: "Knobs",
+        random: Random,
+        keep: Callable[[Clause], bool] | None = None,
+    ) -> None:
+        """Store the settings; a clause that ``keep`` refuses is drawn anew."""
+        super().__init__(vocabulary, knobs, random, keep)
+        self.moods, self.questions = Share(knobs.moods), Share(knobs.questions)
+        self._opening: Expression | None = None  # conjunction before the first clause
+        self._second: Expression | None = None  # conjunction before the second, if known already
+        self._gave_reason = False
+
     def sentence(self, words: int) -> list[Joined]:
         """Draw a sentence of about ``words`` words: its clauses side by side."""
         self.units = self.clauses = self.words = 0
         self.said.clear()
-        self.past_is_habit = self.random() < HABIT_SHARE
+        self.doubts = self._gave_reason = False
         self.draw_tense()
         mean = MEAN + NOUN_SHARE * self.knobs.distance
         embedding = self.embedding.next_probability()
         plans, count = plan_clauses(words, mean, embedding, self.random)
         self.budget = WordBudget(words - len(plans) + 1, count)
-        opens = len(plans) > 1 and self.random() < OPENING_SHARE
-        joined = [Joined(self._beside(plans[0], None, opens), self._opening() if opens else None)]
-        for plan in plans[1:]:
-            joined.append(self._next(plan, joined, opens))
-        while self.budget.words > SHORTEST:
+        asks = len(plans) == 1 and self.random() < self.questions.next_probability()
+        self._draw_mood(plans, count)
+        joined: list[Joined] = []
+        for plan in plans:
+            joined.append(self._next(plan, joined, asks))
+        while self.budget.words > SHORTEST and not asks:
             self.budget.words -= 1
             plan = Plan()
             if self.budget.words > 2 * SHORTEST and self.random() < embedding:
                 plan.inside = Plan(1)
             self.budget.clauses = 1 + (plan.inside is not None)
-            joined.append(self._next(plan, joined, opens))
+            joined.append(self._next(plan, joined))
         self.embedding.count(self.clauses - len(joined), self.clauses - 1)
-        if self.past_is_habit:
-            _share_habits(joined)
+        self.questions.count(asks, len(joined) == 1)
         return joined
 
-    def _next(self, plan: Plan, before: list[Joined], opens: bool) -> Joined:
-        last = before[-1]
-        if opens and len(before) == 1:
-            # A time of this clause would stand beside the time of the opening clause.
-            return Joined(self._beside(plan, last.clause, timed=False), None, comma=True)
-        conjunction = self.vocabulary.conjunctions(self.tense).draw(self.random)
-        comma = "subordinating" not in conjunction.kinds
-        unit = Adverbial(self.unit(), conjunction)
-        # *When* tells the time already, and *then* stands first in German.
-        timed = conjunction.name not in _SAME_TIME
-        fronts = comma and conjunction.name not in _FIRST
-        return Joined(self._beside(plan, last.clause, timed=timed, fronts=fronts), unit, comma)
+    def _draw_mood(self, plans: list[Plan], count: int) -> None:
+        """Draw the first conjunctions: of a condition, a concession, or as usual."""
+        self._opening = self._second = None
+        several = len(plans) > 1
+        moody = count > 1 and self.random() < self.moods.next_probability()
+        expressions = self.vocabulary.expressions
+        conjunction = None
+        if moody and several and not self.habit:
+            section = "conditions" if self.random() < 0.5 else "moods"
+            conjunction = expressions[section].draw(self.random)
+            if self.tense == "future":
+                conjunction = expressions["conditions"].draw(self.random)
+        elif moody and self.tense == "present" and any(plan.inside for plan in plans):
+            self.doubts = True
+        self.moods.count(self.doubts or conjunction is not None, count > 1)
+        opens = several and self.random() < (0.5 if conjunction else OPENING_SHARE)
+        if conjunction is None:
+            if opens and self.tense in ("present", "past"):
+                self._opening = expressions[f"openings_{self.tense}"].draw(self.random)
+        elif conjunction.name == "before" or not opens:
+            self._second = conjunction
+        else:
+            self._opening = conjunction
+        if conjunction is not None and conjunction in expressions["conditions"].items:
+            self.tense = "unreal"
 
-    def _beside(
-        self,
-        plan: Plan,
-        before: Clause | None,
-        opens: bool = False,
-        timed: bool = True,
-        fronts: bool = True,
-    ) -> Clause:
-        """Draw a main clause, whose pronouns may stand for nouns of the clause ``before``.
+    def _next(self, plan: Plan, before: list[Joined], asks: bool = False) -> Joined:
+        """Draw the next clause of a sentence, with its conjunction."""
+        place = ClausePlace(main=True, first=not before, asks=asks)
+        conjunction = self._opening
+        if not before:
+            place.begins = conjunction is None and not asks
+            place.fronts = place.begins
+        else:
+            last = before[-1].clause
+            self._remember(place, last)
+            conjunction = None if self._opening and len(before) == 1 else self._join(plan, before)
+            if conjunction is None:
+                # A time of this clause would stand beside the time of the opening clause.
+                place.timed = False
+            elif conjunction.name in ("and", "but") and self._share(place, last):
+                unit = Adverbial(self.unit(), conjunction)
+                return Joined(self.clause(plan, place), unit)
+            self._bind(place, last, conjunction)
+        return self._joined(plan, place, conjunction, len(before))
 
-        ``opens`` tells whether a conjunction stands before the first clause.
-        """
-        place = ClausePlace(first=before is None, main=True, begins=before is None and not opens)
-        place.timed, place.fronts = timed, fronts and not opens
-        if before is not None:
-            place.object = _noun_phrase(before.object)
-            subject = _noun_phrase(before.subject)
-            if subject is not None and self.random() < self.knobs.ambiguity:
-                place.subject = bound(subject)
-        return self.clause(plan, place)
+    def _joined(
+        self, plan: Plan, place: ClausePlace, conjunction: Expression | None, number: int
+    ) -> Joined:
+        """Draw a clause with its conjunction, in the tense and mood that the conjunction asks."""
+        unit = None if conjunction is None else Adverbial(self.unit(), conjunction)
+        subordinate = conjunction is not None and "subordinating" in conjunction.kinds
+        tense = self.tense
+        if conjunction is not None:
+            place.timed = place.timed and conjunction.name not in _SAME_TIME
+            place.fronts = not subordinate and conjunction.name not in _FIRST
+            place.subjunctive = conjunction in self.vocabulary.expressions["moods"].items
+            if subordinate and tense == "unreal" and place.kind != "reason":
+                tense = "supposed"
+        if place.kind == "reason":
+            tense = _REASONS.get(tense, tense)
+        clause = self._inside(plan, place, tense, self.habit)
+        return Joined(clause, unit, comma=number > 0 and not subordinate)
 
-    def _opening(self) -> Adverbial:
-        table = self.vocabulary.adverbs(f"openings_{self.tense}", 2)
-        assert table is not None
-        return Adverbial(self.unit(), table.draw(self.random))
+    def _join(self, plan: Plan, before: list[Joined]) -> Expression:
+        """Draw the conjunction before a later clause."""
+        if len(before) == 1 and self._second is not None:
+            return self._second
+        last = before[-1].clause
+        because = (
+            not self._gave_reason
+            and plan.inside is None
+            and last.adjective is None
+            and self._may_have_reason(last)
+        )
+        return self.vocabulary.conjunctions[self.tense, because].draw(self.random)
+
+    def _may_have_reason(self, clause: Clause) -> bool:
+        subject = _subject(clause)
+        if subject is None:
+            return False
+        kind = kind_of(subject)
+        return kind in ANIMATE and self.reasons[kind] is not None
+
+    def _remember(self, place: ClausePlace, last: Clause) -> None:
+        """Tell a clause what its pronouns may stand for."""
+        if not last.mode.passive and isinstance(last.object, NounPhrase):
+            place.object = last.object
+        place.there = isinstance(last.place, Prepositional)
+
+    def _bind(self, place: ClausePlace, last: Clause, conjunction: Expression | None) -> None:
+        """Give a clause a pronoun for the subject of the clause before, or none."""
+        subject = _subject(last)
+        if conjunction is not None and conjunction.name == "because":
+            self._gave_reason = True
+            place.kind = "reason"
+            place.subject = bound(subject) if isinstance(subject, NounPhrase) else subject
+        elif conjunction is not None and conjunction.name == "before":
+            place.kind = "event"
+        elif isinstance(subject, NounPhrase) and self.random() < self.ambiguity:
+            place.subject = bound(subject)
+
+    def _share(self, place: ClausePlace, last: Clause) -> bool:
+        """Make a clause share the subject of the clause before, or not."""
+        subject = _subject(last)
+        if subject is None or not may_share(last) or self.random() >= self.coordination:
+            return False
+        place.gap, place.timed = "shared", False
+        place.subject = subject
+        place.antecedent = subject if isinstance(subject, NounPhrase) else None
+        return True
 
 
-def _share_habits(joined: list[Joined]) -> None:
-    """Make all past clauses habits if one of them is: *when he slept, she often worked*."""
-    every = [clause for part in joined for clause in inner_clauses(part.clause)]
-    past = [clause for clause in every if clause.mode.tense == "past"]
-    if any(clause.mode.habit for clause in past):
-        for clause in past:
-            clause.mode = clause.mode._replace(habit=True, simple=True)
+def may_share(clause: Clause) -> bool:
+    """Return whether a clause behind *and* may share the subject of a clause.
+
+    Nothing at the end of the clause may seem to have a second verb, nor may its first words.
+    """
+    mode = clause.mode
+    ends = (clause.object, clause.oblique, clause.recipient)
+    return not (
+        clause.gap
+        or clause.complement
+        or mode.passive
+        or mode.modal
+        or mode.negation
+        or mode.subjunctive
+        or mode.tense in ("supposed", "unreal")
+        or clause.verb.frame == "inverse"
+        or (clause.time and not clause.time_first)
+        or any(isinstance(end, NounPhrase) and end.relative for end in ends)
+    )
 
 
-def _noun_phrase(participant: Participant | None) -> NounPhrase | None:
-    return participant if isinstance(participant, NounPhrase) else None
+def _subject(clause: Clause) -> Participant | None:
+    """Return what is the subject of the sentence in a main clause."""
+    if clause.mode.passive:
+        return clause.object
+    return clause.antecedent if clause.subject is None else clause.subject

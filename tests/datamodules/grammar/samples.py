@@ -27,7 +27,7 @@ def pairs(
     count: int, words: int, source: str = "en", target: str = "", **knobs
 ) -> list[SentencePair]:
     chosen = grammar_corpus(**knobs).knobs
-    vocabulary = Vocabulary(chosen.vocabulary, chosen.zipf)
+    vocabulary = Vocabulary(chosen.vocabulary, chosen.zipf, chosen.separable)
     sentences = Sentences(vocabulary, chosen, Random(f"{count} {words}").random)
     languages = find_language(source), find_language(target or _other(source))
     return [write_pair(sentences.sentence(words), *languages) for _ in range(count)]

@@ -73,7 +73,7 @@ GRAMMAR = {
     "data.train_size": 50, "data.val_size": 9, "data.test_size": 9, "data.seed": 7,
     "data.train_max_words": 20, "data.disjoint": "clauses", "data.vocabulary": 70, "data.zipf": 0.3,
     "data.longest": 70, "data.short_share": 0.1, "data.embedding": 0.1, "data.distance": 0.1,
-    "data.attractors": 0.1, "data.ambiguity": 0.1, "data.reordering": 0.1, "data.fronting": 0.1,
+    "data.attractors": 0.1, "data.ambiguity": 0.1, "data.reordering": 0.1, "data.fronting": 0.1, "data.coordination": 0.1, "data.relatives": 0.1, "data.pronouns": 0.1, "data.moods": 0.1, "data.passives": 0.1, "data.perfects": 0.1, "data.questions": 0.1, "data.comparatives": 0.1, "data.separable": 0.1,
     "data.open_words": 0.1,
     "data.verbosity": 0.1, "data.paraphrase": 0.1, "data.noise": 0.1, "tokenizer.kind": "bpe",
     "tokenizer.vocabulary_size": 900, "tokenizer.min_frequency": 3, "tokenizer.shared": True,

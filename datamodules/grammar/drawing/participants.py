@@ -1,0 +1,143 @@
+"""Who and what take part in a clause: noun phrases, pronouns, agents, qualities."""
+
+from typing import TYPE_CHECKING
+
+from datamodules.grammar.drawing.circumstances import Circumstances
+from datamodules.grammar.drawing.draws import Pool
+from datamodules.grammar.drawing.noun_phrases import kind_of, noun_of
+from datamodules.grammar.meaning.phrases import (
+    FIRST_PLURAL,
+    FIRST_SINGULAR,
+    HUMAN,
+    THIRD_PLURAL,
+    THIRD_SINGULAR,
+    Clause,
+    NounPhrase,
+    Participant,
+    Pronoun,
+    Verb,
+)
+
+if TYPE_CHECKING:
+    from datamodules.grammar.drawing.clauses import ClausePlace
+
+AGENT_SHARE = 0.6  # share of passives with an agent
+REFLEXIVE_SHARE = 0.5  # share of *himself* among the pronouns that are objects of verbs like *wash*
+TO_PRONOUN_SHARE = 0.6  # share of pronouns among recipients beside a pronoun: *gives it to me*
+
+_HE, _SHE = Pronoun(THIRD_SINGULAR, gender="m"), Pronoun(THIRD_SINGULAR, gender="f")
+_I, _WE, _THEY = Pronoun(FIRST_SINGULAR), Pronoun(FIRST_PLURAL), Pronoun(THIRD_PLURAL)
+_SPEAKERS = {FIRST_SINGULAR, FIRST_PLURAL}
+_FIRST_PERSONS: Pool[Pronoun] = Pool((_I, _WE), (3, 2))
+_FREE: Pool[Pronoun] = Pool((_HE, _SHE, _I, _THEY, _WE), (3, 3, 3, 2, 2))
+
+
+class Participants(Circumstances):
+    """Writer of the participants of a clause."""
+
+    def subject_pronoun(self, place: "ClausePlace") -> Pronoun | None:
+        """Draw *I*, *we* or, in a first clause, *he*, *she* or *they* as a subject, or nothing."""
+        if place.kind == "event" or self.random() >= self.knobs.pronouns:
+            return None
+        return (_FREE if place.first else _FIRST_PERSONS).draw(self.random)
+
+    def participants(
+        self,
+        clause: Clause,
+        frame: str,
+        subject: Participant,
+        place: "ClausePlace",
+        host: bool,
+    ) -> None:
+        """Draw all participants of a clause but the subject; a ``host`` holds a clause at its end."""
+        verb = clause.verb
+        negated = clause.mode.negation != ""
+        if frame == "transitive" and place.governed is not None:
+            clause.object = place.owned
+        elif frame in ("transitive", "ditransitive"):
+            if not host:
+                clause.object = self._pronoun(verb.objects, subject, place, verb)
+            if clause.object is None:
+                role = "denied object" if negated else "object"
+                clause.object = self.noun_phrase(verb.objects, role, subject, host)
+            if frame == "ditransitive":
+                self._give_recipient(clause, subject, place, negated)
+        elif frame == "inverse":
+            role = "denied other" if negated else "other"
+            clause.object = self.noun_phrase(verb.objects, role, subject)
+        elif frame == "motion" or (frame == "prepositional" and place.governed is None):
+            if frame == "prepositional" and not host:
+                clause.oblique = self._pronoun(verb.objects, subject, place, verb)
+            if clause.oblique is None:
+                role = "denied other" if negated else "oblique"
+                clause.oblique = self.noun_phrase(verb.objects, role, subject, host)
+        elif frame == "quality":
+            table = self.vocabulary.qualities[kind_of(subject), place.kind == "reason"]
+            assert table is not None
+            clause.adjective = table.draw(self.random)
+        elif frame == "location":
+            self.add_place(clause, 3, place.there)
+
+    def _give_recipient(
+        self, clause: Clause, subject: Participant, place: "ClausePlace", negated: bool
+    ) -> None:
+        pronoun = clause.object.__class__ is Pronoun and self.random() < TO_PRONOUN_SHARE
+        clause.recipient = self._person(subject, place) if pronoun else None
+        if clause.recipient is None and not pronoun and self.random() < self.knobs.pronouns:
+            clause.recipient = self._person(subject, place)
+        if clause.recipient is None:
+            role = "denied other" if negated else "oblique"
+            clause.recipient = self.noun_phrase(HUMAN, role, subject)
+
+    def _pronoun(
+        self, kinds: tuple[str, ...], subject: Participant, place: "ClausePlace", verb: Verb
+    ) -> Pronoun | None:
+        """Draw a pronoun, or nothing: *himself*, for the object of the clause before, for a person.
+
+        Not every preposition has a pronoun for a thing in every language.
+        """
+        if self.random() >= self.knobs.pronouns:
+            return None
+        own_subject = place.gap in ("", "subject", "shared")
+        if verb.reflexive and own_subject and self.random() < REFLEXIVE_SHARE:
+            pronoun = bound(subject) if isinstance(subject, NounPhrase) else subject
+            return pronoun._replace(reflexive=True)
+        before = place.object
+        if before is not None and before.core.noun is not noun_of(subject):
+            kind = kind_of(before)
+            fits = kind in HUMAN or verb.frame != "prepositional" or verb.thing
+            if fits and kind in kinds:
+                return bound(before)
+        return self._person(subject, place) if "person" in kinds else None
+
+    def _person(self, subject: Participant, place: "ClausePlace") -> Pronoun | None:
+        drawn = (_FREE if place.first else _FIRST_PERSONS).draw(self.random)
+        if drawn.person == subject.person or {drawn.person, subject.person} <= _SPEAKERS:
+            return None
+        return drawn
+
+    def give_agent(self, clause: Clause) -> None:
+        """Give a passive an agent, or none."""
+        if self.random() < AGENT_SHARE:
+            role = "denied other" if clause.mode.negation else "other"
+            clause.subject = self.noun_phrase(clause.verb.subjects, role, clause.object)
+
+
+def bound(phrase: NounPhrase) -> Pronoun:
+    """Return the pronoun that stands for a noun phrase."""
+    beside = None if phrase.beside is None else phrase.beside.core.noun
+    return Pronoun(phrase.person, phrase.core.noun, beside, synonym=phrase.core.synonym)
+
+
+def is_simple(participant: Participant | None) -> bool:
+    """Return whether a participant is a pronoun, or a noun phrase without a clause or attribute."""
+    if not isinstance(participant, NounPhrase):
+        return participant is not None
+    return participant.relative is participant.attribute is None
+
+
+def refers_back(participant: Participant | None) -> bool:
+    """Return whether a participant has *himself*, *his* or the like, for the subject."""
+    if isinstance(participant, NounPhrase):
+        return participant.core.determiner in ("his", "her", "its", "their")
+    return participant is not None and participant.reflexive
