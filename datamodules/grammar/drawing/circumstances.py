@@ -81,13 +81,14 @@ class Circumstances(NounPhrases):
         elif clause.mode.adverb is None:  # *rarely really big* has two of a kind
             if filler == "manner" and clause.verb.meant:
                 return self._add_manner(clause)
-            if filler == "degree" and clause.degree is None and clause.adjective.graded:
+            quality = clause.adjective
+            if quality is not None and quality.graded and clause.degree is None:
                 clause.degree = self.vocabulary.expressions["degree"].draw(self.random)
                 return 1
         return 0
 
     def add_place(self, clause: Clause, spare: int, place_before: bool) -> int:
-        """Add where something happens: *there* for the place of the clause before, where it fits."""
+        """Add where something happens: *there*, or a place; return how many words."""
         if place_before and self.random() < self.knobs.pronouns:
             there = self.vocabulary.expressions["places"].draw(self.random)
             clause.place = Adverbial(self.unit(), there)
@@ -104,8 +105,13 @@ class Circumstances(NounPhrases):
         random = self.random
         for phrase in (clause.subject, clause.object, clause.oblique, clause.recipient):
             if phrase.__class__ is NounPhrase:
-                while added < spare and random() < ADJECTIVE_SHARE and self.add_adjective(phrase):
-                    added += 1
+                other = clause.adjective
+                while (
+                    added < spare
+                    and random() < ADJECTIVE_SHARE
+                    and self.add_adjective(phrase, other)
+                ):
+                    added, other = added + 1, None
         return added
 
     def _compare(self, clause: Clause) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from datamodules.grammar.drawing.circumstances import is_negated
 from datamodules.grammar.drawing.draws import Mean, Pool, Random, Share, Tables
 from datamodules.grammar.drawing.noun_phrases import can_be_extended, kind_of
-from datamodules.grammar.drawing.participants import Participants, bound, is_simple, refers_back
+from datamodules.grammar.drawing.participants import Participants, is_simple, refers_back
 from datamodules.grammar.drawing.plans import Plan, WordBudget
 from datamodules.grammar.drawing.vocabulary import OWNABLE, Vocabulary
 from datamodules.grammar.meaning.phrases import (
@@ -36,7 +36,7 @@ CONDITIONAL = ("supposed", "unreal")  # tenses of the clauses of a condition
 BE = Verb("be", "be", KINDS, state=True)
 FRAMES = {
     "intransitive": (3.0, 1), "transitive": (10.0, 3), "prepositional": (4.0, 4),
-    "motion": (2.0, 4), "ditransitive": (2.5, 6), "quality": (5.0, 2), "location": (1.5, 4),
+    "motion": (2.0, 4), "ditransitive": (3.5, 6), "quality": (5.0, 2), "location": (1.5, 4),
     "inverse": (2.0, 3), "reporting": (4.0, 2),
 }  # fmt: skip
 """Weight of each frame, and its fewest words without the subject."""
@@ -97,8 +97,9 @@ class Clauses(Participants):
         self.embedding = Share(knobs.embedding)
         self._distances = Mean(knobs.distance)
         self._frames = Tables(self._build_frames)
+        self.predicated = frozenset(kind for kind in KINDS if self._has_predicate(kind))
         self._owned = {
-            "subject": tuple(kind for kind in OWNABLE if self._has_predicate(kind)),
+            "subject": tuple(kind for kind in OWNABLE if kind in self.predicated),
             "object": tuple(kind for kind in OWNABLE if self._governs("transitive", kind)),
         }
         self.gaps = Tables(self._build_gaps)
@@ -185,7 +186,8 @@ class Clauses(Participants):
         verb, mode = clause.verb, clause.mode
         kinds = verb.objects if mode.passive else self._subject_kinds(frame, verb)
         role = "denied subject" if mode.negation else "subject"
-        subject = self.noun_phrase(kinds, role, extended=distance > 0)
+        senses = None if mode.passive else verb
+        subject = self.noun_phrase(kinds, role, extended=distance > 0, verb=senses)
         if mode.passive:
             clause.object = subject
         else:
@@ -213,7 +215,7 @@ class Clauses(Participants):
         if not (clause.mode.negation or clause.mode.passive or host):
             for phrase in (clause.object, clause.oblique, clause.recipient):
                 if phrase.__class__ is NounPhrase:
-                    left -= self.coordinate(phrase)  # type: ignore[arg-type]
+                    left -= self.coordinate(phrase)
         if place.begins:
             self._begin(clause)
         if place.asks:
@@ -276,10 +278,11 @@ class Clauses(Participants):
             assert table is not None
             return frame, table.draw(self.random)
         if place.kind == "reason":
-            frame, mark, place.modal = self.reasons[kind].draw(self.random)
+            reasons = self.reasons[kind]
+            assert reasons is not None
+            frame, mark, place.modal = reasons.draw(self.random)
         elif host and self.doubts and kind in ("", *HUMAN):
-            self.doubts = False
-            return "reporting", verbs["doubting", kind, "", ""].draw(self.random)
+            self.doubts, frame = False, "doubting"
         else:
             if place.kind == "event":
                 mark = "meant"
@@ -288,7 +291,8 @@ class Clauses(Participants):
             key = kind, min(words - 1, 7), host, limit, self.tense == "present"
             frame = self._frames[key].draw(self.random)
         table = verbs[frame, kind, "", mark]
-        return frame, BE if table is None else table.draw(self.random)
+        verb = BE if table is None else table.draw(self.random)
+        return frame if verb is BE else verb.frame, verb
 
     def _build_frames(self, key: tuple[str, int, bool, str, bool]) -> Pool[str]:
         """Return the frames with verbs for a class of subjects (any class: empty), by weight."""
@@ -410,10 +414,10 @@ class Clauses(Participants):
         """
         kind, host = key
         usual = {
-            "subject": SUBJECT_GAP_SHARE * self._has_predicate(kind),
+            "subject": SUBJECT_GAP_SHARE * (kind in self.predicated),
             "object": (1 - SUBJECT_GAP_SHARE) * (not host and self._governs("transitive", kind)),
         }
-        others = {name: 1.0 for name in self.other_gaps(kind, host)}
+        others = dict.fromkeys(self.other_gaps(kind, host), 1.0)
         total, share = sum(usual.values()), self.knobs.relatives if others else 0.0
         if not total:
             return Pool(others, others.values()) if share else None
@@ -443,7 +447,7 @@ class Clauses(Participants):
             if clause.complement is None:
                 tense = self.tenses.draw(self.random)
                 doubted = clause.verb.doubting
-                if tense == "past" and self.random() < self.knobs.perfects:
+                if tense == "past" and (doubted or self.random() < self.knobs.perfects):
                     tense = "perfect"
                 elif tense == "future" and doubted:
                     tense = "present"

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, TypeVar
 from datamodules.grammar.drawing import open_words
 from datamodules.grammar.drawing.draws import Pool, Random
 from datamodules.grammar.drawing.vocabulary import (
+    NO_OWN,
     OWNABLE,
     NounForm,
     Vocabulary,
@@ -24,6 +25,7 @@ from datamodules.grammar.meaning.phrases import (
     Participant,
     Prepositional,
     Pronoun,
+    Verb,
 )
 
 if TYPE_CHECKING:  # pydantic takes a while
@@ -33,8 +35,6 @@ NAME_SHARE = 0.12  # share of names among noun phrases for which a person fits
 OWNER_SHARE = 0.25  # share of noun phrases with an owner, where an owner fits
 MOST_TRIES = 4  # draws for a noun that a sentence does not have yet
 _ALONE = ("every", "title", "whose")  # determiners of phrases without *and*
-_AMBIGUOUS = frozenset({"subject", "denied subject", "object", "denied object", "oblique"})
-"""Roles whose noun may have two senses."""
 Word = TypeVar("Word")
 IN_TOWN = Expression("in:town", ("town",))
 
@@ -61,12 +61,13 @@ class NounPhrases:
         role: str,
         possessor: Participant | None = None,
         extended: bool = False,
+        verb: Verb | None = None,
     ) -> NounPhrase:
         """Draw a noun phrase of some classes without adjectives: about two words.
 
         The ``role`` decides which determiners fit. ``possessor`` is the subject of the clause, for
         *his* and *its*. Before an attribute or a relative clause (``extended``) no name fits.
-        Subjects and objects may be words with two senses.
+        A ``verb`` may tell which of its two senses a noun has.
         """
         random = self.random
         if not extended and role != "denied object":
@@ -77,8 +78,8 @@ class NounPhrases:
             if "person" in kinds and random() < NAME_SHARE:
                 return self._named(self._unsaid(self.vocabulary.names))
         form = None
-        if role in _AMBIGUOUS and random() < self.ambiguity:
-            table = self.vocabulary.senses[kinds]
+        if verb is not None and random() < self.ambiguity:
+            table = self.vocabulary.senses[verb, role.endswith("subject")]
             form = None if table is None else table.draw(random)
         if form is None:
             table = self.vocabulary.nouns[kinds, None]
@@ -119,7 +120,7 @@ class NounPhrases:
         random, said = self.random, self.said
         for _ in range(MOST_TRIES):
             drawn = table.draw(random)
-            noun = drawn[0] if drawn.__class__ is tuple else drawn
+            noun = drawn[0] if isinstance(drawn, tuple) else drawn
             if noun not in said:
                 break
         said.add(noun)
@@ -162,8 +163,11 @@ class NounPhrases:
         phrase.core = phrase.core._replace(determiner="")
         phrase.owner = owner
 
-    def add_adjective(self, phrase: NounPhrase) -> bool:
-        """Add an adjective of another category, at most two in all; return whether one fits."""
+    def add_adjective(self, phrase: NounPhrase, other: Adjective | None = None) -> bool:
+        """Add an adjective of another category, at most two in all; return whether one fits.
+
+        The first is of another category than ``other``, the quality after *be*.
+        """
         core = phrase.core
         noun, adjectives = core.noun, core.adjectives
         if noun.plain or not core.determiner or noun.kind in ("kin", "surname"):
@@ -172,7 +176,7 @@ class NounPhrases:
             return False
         if len(adjectives) > 1 or (adjectives and adjectives[0].alone):
             return False
-        table = self.vocabulary.adjectives[noun.kind, adjectives[0] if adjectives else None]
+        table = self.vocabulary.adjectives[noun.kind, adjectives[0] if adjectives else other]
         if table is None:
             return False
         both: tuple[Adjective, ...] = (*adjectives, table.draw(self.random))
@@ -232,8 +236,8 @@ def noun_of(participant: Participant | None) -> Noun | None:
     return None if participant is None else participant.noun
 
 
-def kind_of(participant: Participant) -> str:
-    """Return the class of a participant; names and *I* or *we* are persons."""
+def kind_of(participant: Participant | None) -> str:
+    """Return the class of a participant; names, *I*, *we* and agents without a name are persons."""
     noun = noun_of(participant)
     if noun is None or noun.kind in ("name", "surname"):
         return "person"

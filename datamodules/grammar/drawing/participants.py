@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from datamodules.grammar.drawing.circumstances import Circumstances
 from datamodules.grammar.drawing.draws import Pool
-from datamodules.grammar.drawing.noun_phrases import kind_of, noun_of
+from datamodules.grammar.drawing.noun_phrases import MOST_TRIES, kind_of, noun_of
 from datamodules.grammar.meaning.phrases import (
     FIRST_PLURAL,
     FIRST_SINGULAR,
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from datamodules.grammar.drawing.clauses import ClausePlace
 
 AGENT_SHARE = 0.6  # share of passives with an agent
-REFLEXIVE_SHARE = 0.5  # share of *himself* among the pronouns that are objects of verbs like *wash*
+REFLEXIVE_SHARE = 0.3  # share of *himself* among the pronouns that are objects of verbs like *wash*
 TO_PRONOUN_SHARE = 0.6  # share of pronouns among recipients beside a pronoun: *gives it to me*
 
 _HE, _SHE = Pronoun(THIRD_SINGULAR, gender="m"), Pronoun(THIRD_SINGULAR, gender="f")
@@ -42,14 +42,9 @@ class Participants(Circumstances):
         return (_FREE if place.first else _FIRST_PERSONS).draw(self.random)
 
     def participants(
-        self,
-        clause: Clause,
-        frame: str,
-        subject: Participant,
-        place: "ClausePlace",
-        host: bool,
+        self, clause: Clause, frame: str, subject: Participant, place: "ClausePlace", host: bool
     ) -> None:
-        """Draw all participants of a clause but the subject; a ``host`` holds a clause at its end."""
+        """Draw the participants but the subject; a ``host`` holds a clause at its end."""
         verb = clause.verb
         negated = clause.mode.negation != ""
         if frame == "transitive" and place.governed is not None:
@@ -59,7 +54,7 @@ class Participants(Circumstances):
                 clause.object = self._pronoun(verb.objects, subject, place, verb)
             if clause.object is None:
                 role = "denied object" if negated else "object"
-                clause.object = self.noun_phrase(verb.objects, role, subject, host)
+                clause.object = self.noun_phrase(verb.objects, role, subject, host, verb)
             if frame == "ditransitive":
                 self._give_recipient(clause, subject, place, negated)
         elif frame == "inverse":
@@ -70,13 +65,22 @@ class Participants(Circumstances):
                 clause.oblique = self._pronoun(verb.objects, subject, place, verb)
             if clause.oblique is None:
                 role = "denied other" if negated else "oblique"
-                clause.oblique = self.noun_phrase(verb.objects, role, subject, host)
+                clause.oblique = self.noun_phrase(verb.objects, role, subject, host, verb)
         elif frame == "quality":
-            table = self.vocabulary.qualities[kind_of(subject), place.kind == "reason"]
-            assert table is not None
-            clause.adjective = table.draw(self.random)
+            self._give_quality(clause, kind_of(subject), place.kind == "reason")
         elif frame == "location":
             self.add_place(clause, 3, place.there)
+
+    def _give_quality(self, clause: Clause, kind: str, reason: bool) -> None:
+        """Draw a quality of a sort that the sentence does not have yet, if chance finds one."""
+        table = self.vocabulary.qualities[kind, reason]
+        assert table is not None
+        for _ in range(MOST_TRIES):
+            quality = table.draw(self.random)
+            if quality.category not in self.said:
+                break
+        self.said.add(quality.category)
+        clause.adjective = quality
 
     def _give_recipient(
         self, clause: Clause, subject: Participant, place: "ClausePlace", negated: bool

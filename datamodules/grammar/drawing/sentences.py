@@ -27,6 +27,9 @@ NOUN_SHARE = 0.6  # rough share of clauses with a noun as subject
 OPENING_SHARE = 0.15  # share of sentences of several clauses that begin with *when* and the like
 _SAME_TIME = ("when", "while", "before")  # conjunctions that tell the time of their clause
 _FIRST = ("so:then",)  # conjunctions that may take the first place of a clause
+_BECAUSE = frozenset({"because"})
+_ONCE = frozenset({"because", "but", "when", "while", "so:then"})
+"""Conjunctions that a sentence has once at most."""
 _REASONS = {"future": "present", "perfect": "past", "unreal": "present"}
 """Tenses of reasons, by the tense of the sentence, if another."""
 
@@ -46,13 +49,13 @@ class Sentences(Clauses):
         self.moods, self.questions = Share(knobs.moods), Share(knobs.questions)
         self._opening: Expression | None = None  # conjunction before the first clause
         self._second: Expression | None = None  # conjunction before the second, if known already
-        self._gave_reason = False
+        self._joining: frozenset[str] = _ONCE  # conjunctions that are left for the sentence
 
     def sentence(self, words: int) -> list[Joined]:
         """Draw a sentence of about ``words`` words: its clauses side by side."""
         self.units = self.clauses = self.words = 0
         self.said.clear()
-        self.doubts = self._gave_reason = False
+        self.doubts, self._joining = False, _ONCE
         self.draw_tense()
         mean = MEAN + NOUN_SHARE * self.knobs.distance
         embedding = self.embedding.next_probability()
@@ -143,20 +146,19 @@ class Sentences(Clauses):
         if len(before) == 1 and self._second is not None:
             return self._second
         last = before[-1].clause
-        because = (
-            not self._gave_reason
-            and plan.inside is None
-            and last.adjective is None
-            and self._may_have_reason(last)
-        )
-        return self.vocabulary.conjunctions[self.tense, because].draw(self.random)
+        left_out = _ONCE - self._joining
+        if plan.inside is not None or not self._may_have_reason(last):
+            left_out |= _BECAUSE
+        conjunction = self.vocabulary.conjunctions[self.tense, left_out].draw(self.random)
+        self._joining -= {conjunction.name}
+        return conjunction
 
     def _may_have_reason(self, clause: Clause) -> bool:
+        """Return whether *because* may follow: what somebody does needs a reason."""
         subject = _subject(clause)
-        if subject is None:
-            return False
         kind = kind_of(subject)
-        return kind in ANIMATE and self.reasons[kind] is not None
+        does = subject is not None and kind in ANIMATE and self.reasons[kind] is not None
+        return does and clause.adjective is None and not holds_clause(clause)
 
     def _remember(self, place: ClausePlace, last: Clause) -> None:
         """Tell a clause what its pronouns may stand for."""
@@ -168,12 +170,15 @@ class Sentences(Clauses):
         """Give a clause a pronoun for the subject of the clause before, or none."""
         subject = _subject(last)
         if conjunction is not None and conjunction.name == "because":
-            self._gave_reason = True
             place.kind = "reason"
             place.subject = bound(subject) if isinstance(subject, NounPhrase) else subject
         elif conjunction is not None and conjunction.name == "before":
             place.kind = "event"
-        elif isinstance(subject, NounPhrase) and self.random() < self.ambiguity:
+        elif (
+            isinstance(subject, NounPhrase)
+            and kind_of(subject) in self.predicated
+            and self.random() < self.ambiguity
+        ):
             place.subject = bound(subject)
 
     def _share(self, place: ClausePlace, last: Clause) -> bool:
@@ -187,16 +192,23 @@ class Sentences(Clauses):
         return True
 
 
+def holds_clause(clause: Clause) -> bool:
+    """Return whether a clause holds another after its verb."""
+    parts = (clause.object, clause.oblique)
+    return clause.complement is not None or any(
+        isinstance(part, NounPhrase) and part.relative is not None for part in parts
+    )
+
+
 def may_share(clause: Clause) -> bool:
     """Return whether a clause behind *and* may share the subject of a clause.
 
     Nothing at the end of the clause may seem to have a second verb, nor may its first words.
     """
     mode = clause.mode
-    ends = (clause.object, clause.oblique, clause.recipient)
     return not (
         clause.gap
-        or clause.complement
+        or holds_clause(clause)
         or mode.passive
         or mode.modal
         or mode.negation
@@ -204,7 +216,6 @@ def may_share(clause: Clause) -> bool:
         or mode.tense in ("supposed", "unreal")
         or clause.verb.frame == "inverse"
         or (clause.time and not clause.time_first)
-        or any(isinstance(end, NounPhrase) and end.relative for end in ends)
     )
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple, TypeAlias, TypeVar
 from datamodules.grammar.drawing.draws import Pool, Tables, zipf_weights
 from datamodules.grammar.meaning.lexicon import lexicon
 from datamodules.grammar.meaning.phrases import (
+    ANIMATE,
     CATEGORIES,
     HUMAN,
     KINDS,
@@ -21,6 +22,7 @@ from datamodules.grammar.meaning.phrases import (
 OFFSET = 12  # of the law of Zipf and Mandelbrot, for nouns, verbs and adjectives
 PLURAL_SHARE = 0.45  # share of plurals among the nouns that have a plural
 OWNABLE = (*OBJECTS, "animal", "food", "idea")  # classes of nouns that may have an owner
+NOT_LIVING = tuple(kind for kind in KINDS if kind not in ANIMATE)
 NO_OWN = ("body",)  # classes without possessives: languages differ in how they say *her hand*
 
 NounForm: TypeAlias = tuple[Noun, bool]  # a noun, and whether it is plural
@@ -43,9 +45,9 @@ _NOT_AS: dict[str, tuple[str, ...]] = {
     "oblique": (), "other": ("some",), "denied other": ("some", "every"), "place": ("own",),
     "part": ("some", "own", "every"), "standard": ("a", "some", "own", "every", *_COUNTS),
 }  # fmt: skip
-"""Determiners that a noun phrase does not have, by its role; *other* is the object
-of a verb that is the subject elsewhere, or an agent, and *part* the second of two phrases with *and*.
-*Some* is no subject in any language: *des hommes* are not the *some* of *some men are ill*."""
+"""Determiners that a noun phrase does not have, by its role; *other* is an agent or object of a
+verb that is the subject elsewhere, and *part* the second of two phrases with *and*. *Some* is no
+subject in any language: *des hommes* are not the *some* of *some men are ill*."""
 _PERSONAL = ("my", "our", "own")
 
 CAN, MUST = (Verb(name, "modal", ()) for name in ("can", "must"))
@@ -107,13 +109,18 @@ class Vocabulary:
         ranked = zip(self.lexicon.nouns, weights, strict=True)
         return _forms([(noun, weight) for noun, weight in ranked if noun.kind in kinds], plural)
 
-    def _senses(self, kinds: Kinds) -> Pool[NounForm] | None:
-        """Return the nouns with two senses of which just one is in ``kinds``."""
+    def _senses(self, key: tuple[Verb, bool]) -> Pool[NounForm] | None:
+        """Return the nouns with two senses of which a verb excludes one, as its subject or not."""
+        verb, is_subject = key
+        if is_subject:
+            kinds, excluded = verb.subjects, NOT_LIVING if verb.living else ()
+        else:
+            kinds, excluded = verb.objects, verb.excludes
         fitting = [
             sense
             for pair in self.lexicon.senses
             for sense, other in (pair, pair[::-1])
-            if sense.kind in kinds and other.kind not in kinds
+            if sense.kind in kinds and other.kind in excluded
         ]
         weights = zipf_weights(len(fitting), self._exponent, OFFSET)
         return _forms(list(zip(fitting, weights, strict=True)), None)
@@ -134,7 +141,8 @@ class Vocabulary:
         ]
         if not fitting:
             return None
-        weights = list(zip(fitting, zipf_weights(len(fitting), self._exponent, OFFSET), strict=True))
+        ranks = zipf_weights(len(fitting), self._exponent, OFFSET)
+        weights = list(zip(fitting, ranks, strict=True))
         parted = sum(weight for verb, weight in weights if verb.separable)
         whole = sum(weight for verb, weight in weights if not verb.separable)
         if parted and whole:
@@ -239,7 +247,7 @@ class Vocabulary:
         return self._table_or_none(fitting)
 
     def _prepositions(self, key: tuple[str, bool | None]) -> Pool[Expression] | None:
-        """Return prepositions of place by the class of what is there, and the number of the place."""
+        """Return prepositions by the class of what is at a place, and the number of the place."""
         located, plural = key
         fitting = [
             preposition
@@ -249,11 +257,11 @@ class Vocabulary:
         ]
         return self._table_or_none(fitting)
 
-    def _conjunctions(self, key: tuple[str, bool]) -> Pool[Expression]:
-        """Return the conjunctions that may join clauses of a tense, with *because* or without."""
-        tense, because = key
+    def _conjunctions(self, key: tuple[str, frozenset[str]]) -> Pool[Expression]:
+        """Return the conjunctions that may join clauses of a tense, but some."""
+        tense, left_out = key
         section = self.lexicon.expressions[f"conjunctions_{tense}"]
-        return self._table([word for word in section if because or word.name != "because"])
+        return self._table([word for word in section if word.name not in left_out])
 
 
 def _forms(ranked: Sequence[tuple[Noun, float]], plural: bool | None) -> Pool[NounForm] | None:
