@@ -4,14 +4,16 @@ import math
 import re
 import statistics
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from random import Random
 
 import pytest
 
-from datamodules.grammar.drawing.circumstances import takes_time
+from datamodules.grammar.drawing.circumstances import may_compare, takes_time
 from datamodules.grammar.drawing.clauses import last_part
+from datamodules.grammar.drawing.noun_phrases import kind_of, may_be_two
+from datamodules.grammar.drawing.sentences import Sentences, holds_clause, may_share
 from datamodules.grammar.drawing.vocabulary import OFFSET, Vocabulary
 from datamodules.grammar.languages import find_language
 from datamodules.grammar.languages.language import NOUN, VERB, Text, is_topic
@@ -64,7 +66,7 @@ def gaps(distance: float, attractors: float) -> list[tuple[int, bool | None]]:
     for pair in pairs(1200, 60, distance=distance, attractors=attractors):
         text = english.sentence(pair.meaning)
         for clause in clauses(pair.meaning):
-            subject = clause.subject
+            subject = clause.object if clause.mode.passive else clause.subject
             if isinstance(subject, NounPhrase):
                 noun = position(text, subject.unit, NOUN)
                 verb = next(
@@ -99,11 +101,12 @@ def test_attractors(share):
 def test_bound_pronouns(share):
     bound = possible = 0
     for pair in pairs(5000, 30, ambiguity=share):
-        for before, joined in zip(pair.meaning, pair.meaning[1:], strict=False):
+        for before, (clause, conjunction, _) in zip(pair.meaning, pair.meaning[1:], strict=False):
             subject = before.clause.subject
-            if isinstance(subject, NounPhrase):
+            passive = before.clause.mode.passive or clause.mode.passive
+            if isinstance(subject, NounPhrase) and not (told(conjunction) or clause.gap or passive):
                 possible += 1
-                pronoun = joined.clause.subject
+                pronoun = clause.subject
                 bound += isinstance(pronoun, Pronoun) and pronoun.noun is subject.core.noun
     assert bound / possible == pytest.approx(share, rel=TENTH)
 
@@ -130,20 +133,12 @@ def is_moved(clause: Clause) -> bool:
 
 
 def fronting(meaning: Sequence[Joined]) -> Iterator[Clause]:
-    """Yield the main clauses in which a time may stand first."""
-    if meaning[0].conjunction is None:
-        yield meaning[0].clause
-    for clause, conjunction, comma in meaning[1:]:
-        if comma and conjunction is not None and conjunction.expression.name != "so:then":
+    """Yield the main clauses in which a time may stand first, but those of past habits."""
+    for number, (clause, conjunction, comma) in enumerate(meaning):
+        first = number == 0 and conjunction is None and not clause.question
+        later = comma and conjunction is not None and conjunction.expression.name != "so:then"
+        if (first or later) and not clause.mode.habit:
             yield clause
-
-
-def holds_clause(clause: Clause) -> bool:
-    """Return whether a clause holds another after its verb."""
-    after = (clause.object, clause.oblique)
-    return clause.complement is not None or any(
-        isinstance(part, NounPhrase) and part.relative is not None for part in after
-    )
 
 
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
@@ -190,10 +185,125 @@ def test_crossings_rise_with_reordering(target):
     assert least + TENTH < middle < most - TENTH
 
 
+def share_of(done: Iterable[bool]) -> float:
+    every = list(done)
+    assert len(every) > 300
+    return sum(every) / len(every)
+
+
+SHARES = pytest.mark.parametrize("share", [0.2, 0.6])
+
+
+def told(conjunction: Adverbial | None) -> bool:
+    """Return whether a conjunction tells what its clause is like."""
+    return conjunction is not None and conjunction.expression.name in ("because", "before")
+
+
+@SHARES
+def test_coordination(share):
+    subjects, later = [], []
+    for pair in pairs(2500, 30, coordination=share, distance=0):
+        for clause in clauses(pair.meaning):
+            subject = clause.subject
+            if isinstance(subject, NounPhrase) and not (clause.gap or clause.mode.passive):
+                subjects += [subject] if may_be_two(subject) else []
+        for before, (clause, conjunction, _) in zip(pair.meaning, pair.meaning[1:], strict=False):
+            joins = conjunction is not None and conjunction.expression.name in ("and", "but")
+            if joins and may_share(before.clause):
+                later.append(clause.gap == "shared")
+    assert share_of(one.beside is not None for one in subjects) == pytest.approx(share, rel=TENTH)
+    assert share_of(later) == pytest.approx(share, rel=TENTH)
+
+
+@SHARES
+def test_relatives(share):
+    found = []
+    knobs = grammar_corpus(relatives=share).knobs
+    gaps = Sentences(Vocabulary(200, 0.9, 0.1), knobs, Random(1).random).other_gaps
+    for pair in pairs(3000, 30, relatives=share):
+        for clause in clauses(pair.meaning):
+            possible = gaps(kind_of(clause.antecedent), holds_clause(clause))
+            if clause.gap not in ("", "shared") and possible:
+                found.append(clause.gap in ("owner", "place", "oblique"))
+    assert share_of(found) == pytest.approx(share, rel=TENTH)
+
+
+@SHARES
+def test_pronouns(share):
+    first = [pair.meaning[0].clause for pair in pairs(4000, 20, pronouns=share)]
+    subjects = [one.subject for one in first if not (one.question or one.mode.passive)]
+    found = share_of(isinstance(one, Pronoun) for one in subjects)
+    assert found == pytest.approx(share, rel=TENTH)
+    objects = [one.object for one in first if isinstance(one.object, Pronoun)]
+    assert any(one.reflexive for one in objects)
+    assert not all(one.reflexive for one in objects)
+
+
+@SHARES
+def test_moods(share):
+    found = []
+    for pair in pairs(3000, 25, moods=share):
+        modes = [clause.mode for clause in clauses(pair.meaning)]
+        if len(modes) > 1:
+            found.append(any(mode.subjunctive or mode.tense == "supposed" for mode in modes))
+    assert share_of(found) == pytest.approx(share, rel=TENTH)
+
+
+@SHARES
+def test_passives(share):
+    found = [
+        clause.mode.passive
+        for pair in pairs(4000, 20, passives=share)
+        for clause, conjunction, _ in pair.meaning
+        if clause.verb.passive
+        and not (clause.gap or holds_clause(clause) or told(conjunction))
+        and not isinstance(clause.subject, Pronoun)
+    ]
+    assert share_of(found) == pytest.approx(share, rel=TENTH)
+
+
+@SHARES
+def test_perfects(share):
+    tenses = [pair.meaning[0].clause.mode.tense for pair in pairs(4000, 12, perfects=share)]
+    past = [tense == "perfect" for tense in tenses if tense in ("past", "perfect")]
+    assert share_of(past) == pytest.approx(share, rel=TENTH)
+
+
+@SHARES
+def test_questions(share):
+    single = [pair for pair in pairs(4000, 12, questions=share) if len(pair.meaning) == 1]
+    asked = share_of(pair.meaning[0].clause.question != "" for pair in single)
+    assert asked == pytest.approx(share, rel=TENTH)
+    assert all(pair.source.endswith("?") == pair.target.endswith("?") for pair in single)
+
+
+@SHARES
+def test_comparatives(share):
+    found = [
+        clause.standard is not None
+        for pair in pairs(4000, 20, comparatives=share)
+        for clause, conjunction, _ in pair.meaning
+        if may_compare(clause) and not told(conjunction)
+    ]
+    assert share_of(found) == pytest.approx(share, rel=TENTH)
+
+
+@SHARES
+def test_separable(share):
+    verbs = [
+        clause.verb.separable
+        for pair in pairs(2000, 20, separable=share)
+        for clause, _, _ in pair.meaning
+        if clause.verb.frame in ("transitive", "intransitive", "motion", "ditransitive")
+    ]
+    assert share_of(verbs) == pytest.approx(share, rel=TENTH)
+
+
 @pytest.mark.parametrize("share", [0.1, 0.5])
 def test_verbosity(share):
     first = [pair.meaning[0] for pair in pairs(3000, 20, verbosity=share)]
-    particles = [one.clause.particle is not None for one in first if one.conjunction is None]
+    free = [one.clause for one in first if not (one.conjunction or one.clause.question)]
+    particles = [clause.particle is not None for clause in free]
     assert sum(particles) / len(particles) == pytest.approx(share, rel=TENTH)
 
 
@@ -237,8 +347,8 @@ def test_noise(share):
 @pytest.mark.parametrize("exponent", [0.5, 1.0, 1.5])
 def test_zipf(exponent):
     """On log-log axes, counts fall with a slope of ``-exponent`` over the ranks and an offset."""
-    vocabulary = Vocabulary(600, exponent)
-    table = vocabulary.nouns(("person", "animal"))
+    vocabulary = Vocabulary(600, exponent, 0.1)
+    table = vocabulary.nouns[("person", "animal"), None]
     assert table is not None
     random = Random(1).random
     counts = Counter(table.draw(random)[0].name for _ in range(200_000))
