@@ -214,11 +214,7 @@ class NounPhrases:
 
 def can_be_extended(phrase: Participant | None) -> bool:
     """Return whether an attribute or relative clause may follow."""
-    return (
-        isinstance(phrase, NounPhrase)
-        and bool(phrase.core.determiner)
-        and phrase.core.determiner != "title"
-    )
+    return isinstance(phrase, NounPhrase) and phrase.core.determiner not in ("", "title", "whose")
 
 
 def may_be_two(phrase: NounPhrase) -> bool:
