@@ -107,8 +107,12 @@ def _may_have_kein(complement: Complement) -> bool:
 
 def _is_indefinite(complement: Complement) -> bool:
     """Return whether *nie* and *oft* stand before a complement."""
-    determiner = _determiner(complement.participant)
-    return determiner in _INDEFINITE or determiner.isdigit()
+    phrase = complement.participant
+    if not isinstance(phrase, NounPhrase):
+        return False
+    parts = (phrase,) if phrase.beside is None else (phrase, phrase.beside)
+    determiners = [part.core.determiner for part in parts]
+    return all(each in _INDEFINITE or each.isdigit() for each in determiners)
 
 
 def _determiner(participant: Participant | None) -> str:
