@@ -8,8 +8,8 @@ from datamodules.grammar.drawing.draws import Random
 from datamodules.grammar.languages.language import Cache, Language, Piece, Played, Text
 from datamodules.grammar.meaning.phrases import Joined
 
-_BITS = 12  # bits of a word's number
-_MOST_WORDS = (1 << _BITS) - 1
+_BITS = 16  # bits of a word's number, and of a shape
+_WORD = (1 << _BITS) - 1
 
 
 class SentencePair(NamedTuple):
@@ -53,19 +53,21 @@ def _links(
             units[unit].append((piece, first))
         else:
             units[unit] = [(piece, first)]
-    found: dict[int, int] = {}
+    found: dict[int, int] = {}  # by a pair of words: 1 if their link is only possible
     for piece, unit, first in texts[1].pieces:
-        for other, start in units.get(unit, ()):
-            alike = _ALIKE.get((other.shape, piece.shape))
-            if alike is None:
-                alike = _ALIKE[other.shape, piece.shape] = _alike(other, piece)
-            for word, number, unsure in alike:
+        if unit not in units:
+            continue
+        for other, start in units[unit]:
+            shapes = other.shape << _BITS | piece.shape
+            if shapes not in _ALIKE:
+                _ALIKE[shapes] = _alike(other, piece)
+            for word, number, unsure in _ALIKE[shapes]:
                 pair = source_words[start + word] << _BITS | target_words[first + number]
-                found[pair] = found.get(pair, 1) & unsure
-    return " ".join([_LINKS[pair, found[pair]] for pair in sorted(found)])
+                found[pair] = found[pair] & unsure if pair in found else unsure
+    return " ".join([_LINKS[pair << 1 | found[pair]] for pair in sorted(found)])
 
 
-_ALIKE: dict[tuple[int, int], Played] = {}  # links of words in two pieces, by their shapes
+_ALIKE: dict[int, Played] = {}  # links of words in two pieces, by their shapes
 
 
 def _alike(source: Piece, target: Piece) -> Played:
@@ -78,9 +80,9 @@ def _alike(source: Piece, target: Piece) -> Played:
     )
 
 
-def _link(key: tuple[int, int]) -> str:
-    pair, unsure = key
-    return f"{pair >> _BITS}{'?' if unsure else '-'}{pair & _MOST_WORDS}"
+def _link(key: int) -> str:
+    pair, unsure = key >> 1, key & 1
+    return f"{pair >> _BITS}{'?' if unsure else '-'}{pair & _WORD}"
 
 
 _LINKS = Cache(_link)

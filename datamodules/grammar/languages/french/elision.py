@@ -36,9 +36,9 @@ def elide_and_contract(texts: list[str]) -> None:
     Elision comes first, since *l'* does not contract: *de* + *le* + *hôpital* is *de l'hôpital*. A
     contraction may make a new *de*, which may elide: *de* + *des* + *églises* is *d'églises*.
     """
-    for place in range(len(texts) - 2, -1, -1):
-        if texts[place] in _CHANGING:
-            _merge_at(texts, place)
+    changing = [place for place, word in enumerate(texts[:-1]) if word in _CHANGING]
+    for place in reversed(changing):
+        _merge_at(texts, place)
 
 
 def _merge_at(texts: list[str], place: int) -> None:
