@@ -279,12 +279,13 @@ class Reader(ABC):
             self._note_governed(verb, thing, "object", clause)
             use = "agent" if thing or clause.gap else "alone"
             self._note_governed(verb, None if clause.shared else subject, use, clause)
+        inner = clause.kind != "main"
         for _ in clause.times:
-            self.placed.append(Placed("time", "", verb))
+            self.placed.append(Placed("time", "", verb, inner))
         for kind, places in (("place", clause.places), ("goal", clause.goals)):
             for place in places:
                 named = place in ("name", "town")
-                self.placed.append(Placed(kind, "" if named else place, verb))
+                self.placed.append(Placed(kind, "" if named else place, verb, inner))
 
     def _note_governed(self, verb: str, phrase: Phrase | None, use: str, clause: Clause) -> None:
         if phrase is not None and phrase is not clause.antecedent:
@@ -298,10 +299,14 @@ class Reader(ABC):
         for time, count in times.items():
             if count > 1:
                 self.report(f"'{time}' is said twice")
+        self.seen["question"] += Counter([self.question] if self.question else [])
         unreal = [clause for clause in self.closed if clause.tense == "unreal"]
         conditions = [
             c for c in self.closed if c.kind == "main" and c.conjunction in self.conditional
         ]
+        supposed = bool(unreal) or any(TENSES.get(c.tense, c.tense) == "past" for c in conditions)
+        if supposed and any(c.kind == "main" and c.tense == "future" for c in self.closed):
+            self.report("a future beside a condition in the past")
         if unreal and not conditions:
             self.report(f"'{unreal[0].verb}' in the conditional without a condition")
         for clause in self.closed:

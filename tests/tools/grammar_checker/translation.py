@@ -63,6 +63,7 @@ class Placed(NamedTuple):
     kind: str  # ``time``, ``place``, or ``goal`` for a place that the verb governs
     noun: str  # after the preposition of place; empty for a name, an adverb or a time
     verb: str  # of the clause
+    inner: bool | None = None  # whether another clause holds it, where a reader tells
 
 
 def wrong_references(clauses: Sequence[Roles]) -> Iterator[str]:
@@ -300,9 +301,8 @@ def _misplaced(
         nouns = table.nouns.get(each.noun, frozenset()) if each.noun else frozenset(("",))
         verbs = table.verbs.get(each.verb, ())
         kinds = ("time",) if each.kind == "time" else ("place", "goal")
-        match = next(
-            (o for o in left if o.kind in kinds and o.noun in nouns and o.verb in verbs), None
-        )
+        fitting = (o for o in left if o.kind in kinds and o.noun in nouns and o.verb in verbs)
+        match = next((o for o in fitting if len({o.inner, each.inner} - {None}) < 2), None)
         if match is not None:
             left.remove(match)
         elif each.kind != "goal":

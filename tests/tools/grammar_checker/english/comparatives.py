@@ -5,7 +5,7 @@ import re
 IRREGULAR = {"good": "better", "bad": "worse", "far": "farther", "shy": "shyer"}
 MORE_TOO = frozenset(
     ("ill", "torn", "worn", "mauve", "beige", "curved", "blind", "deaf", "bald", "square", "round",
-     "dead", "wrong", "real", "vast", "frank", "blond")
+     "dead", "wrong", "real", "vast", "frank", "blond", "cruel", "loyal", "royal", "quiet", "naive")
 )  # fmt: skip
 """Short adjectives before which *more* may stand."""
 

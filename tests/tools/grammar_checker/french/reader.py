@@ -56,7 +56,7 @@ FOR_THINGS = frozenset(
      "emprunter", "prêter", "jeter", "cacher", "ramasser", "chercher")
 )  # fmt: skip
 """Verbs whose object is no event."""
-DATED = re.compile(r"\b(?:hier|dernière?|il y a)\b|\d")
+DATED = re.compile(r"\b(?:hier|dernier|dernière|il y a)\b|\d")
 """What tells when a single event was."""
 
 

@@ -34,8 +34,13 @@ def elides(word: str) -> bool:
     return word[0] in VOWELS or word == "y" or word.startswith("yeu")
 
 
-def check_sound(words: list[str], infinitives: frozenset[str]) -> list[str]:
-    """Return what is wrong with elisions and contractions."""
+def check_sound(words: list[str], clitic_before: frozenset[str]) -> list[str]:
+    """Return what is wrong with elisions and contractions.
+
+    Args:
+        words: the sentence.
+        clitic_before: infinitives, before which *le* and *les* are no articles.
+    """
     findings = []
     for place, (word, after) in enumerate(pairwise(words)):
         word = word.lower()
@@ -51,6 +56,6 @@ def check_sound(words: list[str], infinitives: frozenset[str]) -> list[str]:
             findings.append("'si il' must elide")
         if word in ("de", "à") and after in ("le", "les"):
             following = words[place + 2] if place + 2 < len(words) else ""
-            if following not in infinitives and following not in ("lui", "leur"):
+            if following not in clitic_before and following not in ("lui", "leur"):
                 findings.append(f"'{word} {after}' must contract")
     return findings
