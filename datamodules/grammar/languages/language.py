@@ -221,6 +221,21 @@ class Language(ABC):
         if clause.place is not None:
             self.place_of(clause.place, text)
 
+    def fronts_time(self, clause: Clause) -> bool:
+        """Return whether the time of a main clause stands first."""
+        return is_topic(clause)
+
+    def topic(self, clause: Clause, text: Text) -> None:
+        """Write a time that stands first, before a comma."""
+        if clause.time is not None and self.fronts_time(clause):
+            self.time(clause, text)
+            text.comma()
+
+    def comment(self, clause: Clause, text: Text) -> None:
+        """Write a time that does not stand first."""
+        if clause.time is not None and not self.fronts_time(clause):
+            self.time(clause, text)
+
     def time(self, clause: Clause, text: Text) -> None:
         """Write when something happens."""
         if clause.time is not None:

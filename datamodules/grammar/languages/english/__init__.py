@@ -68,6 +68,9 @@ _QUESTIONS = {
 }  # fmt: skip
 
 
+_Key = tuple[Verb, Mode, int]
+
+
 class English(Language):
     """English: the verb after the subject, adverbials at the end."""
 
@@ -75,8 +78,8 @@ class English(Language):
     that = piece([("that", (THAT,))])
     agrees_in_gender = False
     orders = ((
-        "particle", "opening", "subject", "verb", "object", "recipient", "oblique", "quality",
-        "manner", "agent", "place", "time", "complement",
+        "particle", "topic", "subject", "verb", "object", "recipient", "oblique", "quality",
+        "manner", "agent", "place", "comment", "complement",
     ),) * 3  # fmt: skip
 
     def __init__(self) -> None:
@@ -87,8 +90,10 @@ class English(Language):
         self._comparatives = {name: cells[0] for name, cells in sections["comparatives"].items()}
         self._separable = frozenset(sections["separable"])
         self._cores = Cache(self._core)
-        self._groups = Cache(self._group)
-        self._questions = Cache(self._question)
+        self._groups: Cache[_Key, Piece] = Cache(lambda key: verb_group(*self._forms(key)))
+        self._questions: Cache[_Key, tuple[Piece, Piece]] = Cache(
+            lambda key: asked_group(*self._forms(key))
+        )
         self._pronouns = Cache(_pronoun)
 
     @override
@@ -113,16 +118,9 @@ class English(Language):
         phrasal = {name: forms.base.split() for name, forms in self._verbs.items()}
         return {name: (words[0], words[1]) for name, words in phrasal.items() if len(words) == 2}
 
-    def opening(self, clause: Clause, text: Text) -> None:
-        """Write a time that stands first in every language, and a comma."""
-        if clause.time_first:
-            super().time(clause, text)
-            text.comma()
-
     @override
-    def time(self, clause: Clause, text: Text) -> None:
-        if not clause.time_first:
-            super().time(clause, text)
+    def fronts_time(self, clause: Clause) -> bool:
+        return clause.time_first
 
     def subject(self, clause: Clause, text: Text) -> None:
         """Write the subject; before it, what begins a relative clause or a question."""
@@ -169,13 +167,7 @@ class English(Language):
             and not clause.mode.passive
         )
 
-    def _group(self, key: "_Key") -> Piece:
-        return verb_group(*self._forms(key))
-
-    def _question(self, key: "_Key") -> tuple[Piece, Piece]:
-        return asked_group(*self._forms(key))
-
-    def _forms(self, key: "_Key") -> tuple[EnglishVerb, Mode, int, EnglishVerb | None]:
+    def _forms(self, key: _Key) -> tuple[EnglishVerb, Mode, int, EnglishVerb | None]:
         verb, mode, person = key
         modal = None if mode.modal is None else self._verbs.get(mode.modal.name)
         return self._verbs[verb.name], mode, person, modal
@@ -273,9 +265,6 @@ def _determiner(core: Core, following: str) -> str:
 def _without_last(group: Piece) -> Piece:
     last = len(group.texts) - 1
     return Piece(group.texts[:last], tuple(each for each in group.played if each[0] < last))
-
-
-_Key = tuple[Verb, Mode, int]
 
 
 def _key(clause: Clause) -> _Key:

@@ -4,15 +4,10 @@ _AN = ("honest", "hour", "heir")
 _A = ("ewe", "uni", "use", "usu", "uto", "eu", "ukulele")
 
 
-def plural(noun: str) -> str:
-    """Return the regular plural of a noun."""
-    return _with_s(noun)
-
-
 def third_person(verb: str) -> str:
     """Return the third person singular of the present; the first word is the verb."""
     base, space, particle = verb.partition(" ")
-    return (base + "es" if base.endswith("o") else _with_s(base)) + space + particle
+    return (base + "es" if base.endswith("o") else plural(base)) + space + particle
 
 
 def past(verb: str) -> str:
@@ -33,7 +28,8 @@ def takes_an(word: str) -> bool:
     return word.startswith(_AN) or (word[0] in "aeiou" and not word.startswith(_A))
 
 
-def _with_s(word: str) -> str:
+def plural(word: str) -> str:
+    """Return the regular plural of a noun, spelt like a third person."""
     if word.endswith(("s", "x", "z", "ch", "sh")):
         return word + "es"
     if word.endswith("y") and word[-2] not in "aeiou":

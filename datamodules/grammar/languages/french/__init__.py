@@ -5,7 +5,7 @@ from functools import cache
 from typing_extensions import override
 
 from datamodules.grammar.languages.french.phrases import Phrases
-from datamodules.grammar.languages.french.verbs import Agreement, FrenchVerb, VerbGroup, verb_group
+from datamodules.grammar.languages.french.verbs import Agreement, FrenchVerb, verb_group
 from datamodules.grammar.languages.language import (
     ASK,
     GOVERN,
@@ -22,7 +22,6 @@ from datamodules.grammar.languages.language import (
     Word,
     is_subject_gap,
     is_thing,
-    is_topic,
     piece,
     read_sections,
     subject_of,
@@ -77,17 +76,6 @@ class French(Phrases):
         self._datives, self._pronominal = sections["datives"], sections["pronominal"]
         self._groups = Cache(self._group)
         self._pronouns = Cache(self._pronoun)
-
-    def topic(self, clause: Clause, text: Text) -> None:
-        """Write a time that sets the frame of the clause, first and before a comma."""
-        if is_topic(clause):
-            self.time(clause, text)
-            text.comma()
-
-    def comment(self, clause: Clause, text: Text) -> None:
-        """Write a time that sets no frame."""
-        if not is_topic(clause):
-            self.time(clause, text)
 
     def subject(self, clause: Clause, text: Text) -> None:
         """Write the subject; before it, what begins a relative clause or a question."""
@@ -153,7 +141,7 @@ class French(Phrases):
             written = " ".join(self.expressions[mode.adverb.name].texts)
             mode = mode._replace(adverb=Expression(written))
         modal = None if mode.modal is None else self._verbs.get(mode.modal.name)
-        return verb_group(VerbGroup(forms, verb.state, mode, subject, clitics, agreed), modal)
+        return verb_group(forms, modal, verb.state, mode, subject, clitics, agreed)
 
     @override
     def manner(self, clause: Clause, text: Text) -> None:

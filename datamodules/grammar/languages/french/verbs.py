@@ -26,8 +26,11 @@ from datamodules.grammar.languages.language import (
 from datamodules.grammar.meaning.phrases import Mode
 
 PRESENT_ER = ("e", "es", "e", "ons", "ez", "ent")
-PRESENT_IR = ("is", "is", "it", "issons", "issez", "issent")
-PRESENT_RE = ("s", "s", "", "ons", "ez", "ent")
+REGULAR = {
+    "ir": (("is", "is", "it", "issons", "issez", "issent"), "i"),
+    "re": (("s", "s", "", "ons", "ez", "ent"), "u"),
+}
+"""Endings of the present and the participle of regular verbs (*finir*, *vendre*)."""
 IMPERFECT = ("ais", "ais", "ait", "ions", "iez", "aient")
 FUTURE = ("ai", "as", "a", "ons", "ez", "ont")
 SUBJUNCTIVE = ("e", "es", "e", "ions", "iez", "ent")
@@ -145,28 +148,21 @@ def conjugate_er(infinitive: str) -> Conjugation:
     return Conjugation.of(infinitive, present, future_stem(infinitive), plain + "é", imperfect)
 
 
-def conjugate_ir(infinitive: str) -> Conjugation:
-    """Conjugate a verb of the second group (finir)."""
-    stem = infinitive[:-2]
-    return Conjugation.of(infinitive, add(stem, PRESENT_IR), infinitive, stem + "i")
-
-
-def conjugate_re(infinitive: str) -> Conjugation:
-    """Conjugate a regular verb in -dre (vendre)."""
-    stem = infinitive[:-2]
-    return Conjugation.of(infinitive, add(stem, PRESENT_RE), stem + "r", stem + "u")
-
-
 @cache
 def conjugate(infinitive: str) -> Conjugation:
     """Return the forms of a French verb given by its infinitive."""
     found = split_family(infinitive)
     if found:
         return conjugate_family(infinitive, *found)
-    regular = {"er": conjugate_er, "ir": conjugate_ir, "re": conjugate_re}
-    if infinitive[-2:] not in regular:
+    stem, ending = infinitive[:-2], infinitive[-2:]
+    if ending == "er":
+        return conjugate_er(infinitive)
+    if ending not in REGULAR:
         raise ValueError(f"not a French infinitive: {infinitive!r}")
-    return regular[infinitive[-2:]](infinitive)
+    present, participle = REGULAR[ending]
+    return Conjugation.of(
+        infinitive, add(stem, present), infinitive.removesuffix("e"), stem + participle
+    )
 
 
 _NEGATIONS = {"not": "pas", "never": "jamais"}
@@ -206,39 +202,43 @@ _BE, _HAVE = FrenchVerb.of("être"), FrenchVerb.of("avoir")
 _MODALS = {"can": FrenchVerb.of("pouvoir"), "must": FrenchVerb.of("devoir")}
 
 
-class VerbGroup(NamedTuple):
-    """All that decides the words of a verb group."""
+def verb_group(
+    verb: FrenchVerb,
+    modal: FrenchVerb | None,
+    state: bool,
+    mode: Mode,
+    subject: Agreement,
+    clitics: tuple[Word, ...],
+    agreed: Agreement | None,
+) -> Piece:
+    """Write a verb group; ``modal`` holds the forms of a verb with an infinitive.
 
-    verb: FrenchVerb
-    state: bool
-    mode: Mode
-    subject: Agreement
-    clitics: tuple[Word, ...] = ()
-    agreed: Agreement | None = None  # object before the verb: the participle agrees
-
-
-def verb_group(group: VerbGroup, modal: FrenchVerb | None) -> Piece:
-    """Write a verb group; ``modal`` holds the forms of a verb with an infinitive."""
-    verb, state, mode, subject, clitics, agreed = group
+    ``agreed`` is an object before the verb, with which the participle agrees.
+    """
     clitics = tuple(sorted(clitics, key=lambda clitic: _CLITIC_ORDER.index(clitic[0])))
     head, role, tail = verb, VERB, list[Word]()
     if mode.passive:
         participle = agree(verb.conjugation.participle, subject.gender, subject.plural)
         head, role, tail = _BE, PASSIVE, [(participle, (VERB,))]
     if mode.modal is None:
-        return piece(
-            [*_finite(VerbGroup(head, state, mode, subject, clitics, agreed), role), *tail]
-        )
+        return piece([*_finite(head, state, mode, subject, role, clitics, agreed), *tail])
     forms = modal or _MODALS[mode.modal.name]
-    finite = _finite(VerbGroup(forms, mode.modal.state, mode, subject), MODAL)
+    finite = _finite(forms, mode.modal.state, mode, subject, MODAL)
     to = [(word, (TO,)) for word in forms.preposition]
     infinitive = (head.conjugation.infinitive, (role,))
     return piece([*finite, *to, *_written(clitics, subject), infinitive, *tail])
 
 
-def _finite(group: VerbGroup, role: int) -> list[Word]:
+def _finite(
+    verb: FrenchVerb,
+    state: bool,
+    mode: Mode,
+    subject: Agreement,
+    role: int,
+    clitics: tuple[Word, ...] = (),
+    agreed: Agreement | None = None,
+) -> list[Word]:
     """Write a finite verb with clitics, negation and adverb of frequency."""
-    verb, state, mode, subject, clitics, agreed = group
     before: list[Word] = [("ne", (NOT,))] if mode.negation else []
     before += _written(clitics, subject)
     after: list[Word] = []
