@@ -106,7 +106,7 @@ class EnglishVerbs(EnglishNouns):
         """Return whether *could* tells what would be possible on a condition."""
         if clause.kind != "main" or clause.conjunction == "if" or "if" not in self.words:
             return False
-        return "would" in self.words or self.choose(self.at)
+        return "would" in self.words or not self.choose(self.at)
 
     def _adverb(self) -> str:
         word = self.words[self.at]

@@ -55,7 +55,8 @@ class GermanReading:
             elif kind == "governed":
                 self.governed.append(Governed(word, *others))
             elif kind == "placed":
-                self.placed.append(Placed(word, *others))
+                noun, verb = others
+                self.placed.append(Placed(word, noun, verb))
             elif kind == "attached":
                 verb, use, number = others
                 self.attached.append(Attached(word, verb, use, number == "p"))
