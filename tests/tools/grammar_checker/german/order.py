@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from tests.tools.grammar_checker.german.items import Item
 from tests.tools.grammar_checker.german.parts import Parts
-from tests.tools.grammar_checker.german.phrases import INDEFINITE
+from tests.tools.grammar_checker.german.phrases import INDEFINITE, MIXED
 
 COUNTS = ("mehrer", "number", "numeral")  # determiners of noun phrases that stand before *nicht*
 SHORT_PRONOUNS = ("pronoun", "self")
@@ -46,7 +46,9 @@ def _order_of_adverbs(items: Sequence[Item]) -> str:
     kinds = [item.kind for item in items]
     if "manner" in kinds:
         after = items[kinds.index("manner") + 1 :]
-        if any(item.kind == "noun" and item.determiner not in INDEFINITE for item in after):
+        if any(
+            item.kind == "noun" and item.determiner not in (*INDEFINITE, MIXED) for item in after
+        ):
             return "an adverb before a definite noun phrase"
     if "negation" in kinds and "time" in kinds[kinds.index("negation") :]:
         return "a time after the negation"
