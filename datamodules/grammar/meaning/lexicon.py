@@ -137,6 +137,7 @@ def _verb(section: str, cells: list[str]) -> Verb:
         thing="thing" in marks,
         doubting=doubting,
         living="living" in marks,
+        reason="reason" in marks,
         excludes=_kinds(excluded),
     )
 

@@ -70,6 +70,7 @@ class Verb:
     thing: bool = False  # whether its preposition may be followed by a pronoun for a thing
     doubting: bool = False  # whether *that* is followed by what may not be so (*doubts that*)
     living: bool = False  # whether nothing but persons and animals can do it
+    reason: bool = False  # whether it may be a reason (*because he loves her*)
     excludes: tuple[str, ...] = ()  # classes of nouns that can never be its object
 
 

@@ -5,12 +5,9 @@ from functools import cache
 
 import pytest
 
-from datamodules.grammar.drawing.noun_phrases import kind_of
 from datamodules.grammar.languages import find_language
-from datamodules.grammar.languages.language import subject_of
 from datamodules.grammar.meaning.phrases import (
     FIRST_SINGULAR,
-    HUMAN,
     THIRD_SINGULAR,
     Adverbial,
     Clause,
@@ -235,12 +232,9 @@ def phrases(of: Clause) -> Iterator[NounPhrase]:
 @pytest.mark.long
 def test_a_nationality_is_no_quality_of_a_person():
     """*Ich war französisch* is no German: *Franzose*."""
-    of_things = 0
-    for each in clauses():
-        if each.adjective is not None and each.adjective.category == "origin":
-            assert kind_of(subject_of(each)) not in HUMAN
-            of_things += 1
-    assert of_things > 20
+    qualities = {each.adjective.name for each in clauses() if each.adjective is not None}
+    assert len(qualities) > 10
+    assert not qualities & {"French", "English", "German"}
 
 
 def test_pretty_and_light_stand_alone():
