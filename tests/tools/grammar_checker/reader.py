@@ -141,7 +141,8 @@ class Reader(ABC):
 
     def _sharing(self) -> Clause:
         """Return a clause with the subject of the last main clause."""
-        before = next(clause for clause in reversed(self.closed) if clause.kind == "main")
+        mains = [clause for clause in self.closed if clause.kind == "main"]
+        before = mains[-1] if mains else Clause("main", subject=Phrase("?", plural=None))
         return Clause(
             "main", before.conjunction, before.subject, shared=True, mood=before.mood,
         )  # fmt: skip

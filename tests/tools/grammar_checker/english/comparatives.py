@@ -2,7 +2,14 @@
 
 import re
 
-IRREGULAR = {"good": "better", "bad": "worse", "far": "farther", "shy": "shyer"}
+IRREGULAR = {
+    "good": "better",
+    "bad": "worse",
+    "far": "farther",
+    "shy": "shyer",
+    "lively": "livelier",
+    "lonely": "lonelier",
+}
 MORE_TOO = frozenset(
     ("ill", "torn", "worn", "mauve", "beige", "curved", "blind", "deaf", "bald", "square", "round",
      "dead", "wrong", "real", "vast", "frank", "blond", "cruel", "loyal", "royal", "quiet", "naive")
@@ -34,7 +41,7 @@ def comparative(adjective: str) -> str:
 def needs_ending(adjective: str) -> bool:
     """Return whether *more* cannot stand before an adjective (*more big*, *more happy*)."""
     if adjective in IRREGULAR:
-        return True
+        return not adjective.endswith("ly")
     syllables = _syllables(adjective)
     one = syllables == 1 and not adjective.endswith("ed") and adjective not in MORE_TOO
     return one or (syllables == 2 and adjective.endswith("y") and not adjective.endswith("ly"))
