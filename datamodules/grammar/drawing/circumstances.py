@@ -105,13 +105,8 @@ class Circumstances(NounPhrases):
         random = self.random
         for phrase in (clause.subject, clause.object, clause.oblique, clause.recipient):
             if phrase.__class__ is NounPhrase:
-                other = clause.adjective
-                while (
-                    added < spare
-                    and random() < ADJECTIVE_SHARE
-                    and self.add_adjective(phrase, other)
-                ):
-                    added, other = added + 1, None
+                while added < spare and random() < ADJECTIVE_SHARE and self.add_adjective(phrase):
+                    added += 1
         return added
 
     def _compare(self, clause: Clause) -> int:

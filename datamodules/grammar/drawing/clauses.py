@@ -9,7 +9,7 @@ from datamodules.grammar.drawing.circumstances import is_negated
 from datamodules.grammar.drawing.draws import Mean, Pool, Random, Share, Tables
 from datamodules.grammar.drawing.noun_phrases import can_be_extended, kind_of
 from datamodules.grammar.drawing.participants import Participants, is_simple, refers_back
-from datamodules.grammar.drawing.plans import Plan, WordBudget
+from datamodules.grammar.drawing.plans import DEEPEST, Plan, WordBudget
 from datamodules.grammar.drawing.vocabulary import OWNABLE, Vocabulary
 from datamodules.grammar.meaning.phrases import (
     ANIMATE,
@@ -152,6 +152,8 @@ class Clauses(Participants):
         subject = place.subject or self.subject_pronoun(place)
         # A clause of given length fills a gap already: no gap opens inside its subject.
         distance = self._distance() if subject is None and place.words is None else 0
+        if distance > LEAST_GAP and plan.inside is None and plan.depth < DEEPEST:
+            self._embed(plan)
         in_subject, at_end = (plan.inside, None) if distance > LEAST_GAP else (None, plan.inside)
         host = at_end is not None
         frame, verb = self._frame(words, subject, place, host)
@@ -178,6 +180,12 @@ class Clauses(Participants):
         if at_end is not None:
             self._hold(clause, at_end)
         return clause
+
+    def _embed(self, plan: Plan) -> None:
+        """Plan a relative clause in a long gap, as far as the share of such clauses allows."""
+        if self.random() < self.embedding.next_probability():
+            plan.inside = Plan(plan.depth + 1)
+            self.budget.clauses += 1
 
     def _draw_subject(
         self, clause: Clause, frame: str, distance: int, plan: Plan | None
@@ -404,6 +412,7 @@ class Clauses(Participants):
                 place.owned = self.owned_phrase(self._owned["object"])
                 place.governed = "transitive", kind_of(place.owned)
         tense = "present" if self.tense in CONDITIONAL else self.tense
+        self.said.update(adjective.category for adjective in phrase.core.adjectives)
         phrase.relative = self._inside(plan, place, tense, self.habit)
         return phrase.relative
 

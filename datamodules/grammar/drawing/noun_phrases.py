@@ -163,10 +163,10 @@ class NounPhrases:
         phrase.core = phrase.core._replace(determiner="")
         phrase.owner = owner
 
-    def add_adjective(self, phrase: NounPhrase, other: Adjective | None = None) -> bool:
-        """Add an adjective of another category, at most two in all; return whether one fits.
+    def add_adjective(self, phrase: NounPhrase) -> bool:
+        """Add an adjective, at most two in all; return whether one fits.
 
-        The first is of another category than ``other``, the quality after *be*.
+        It is of another category than what is said of something after *be* in the sentence.
         """
         core = phrase.core
         noun, adjectives = core.noun, core.adjectives
@@ -176,10 +176,13 @@ class NounPhrases:
             return False
         if len(adjectives) > 1 or (adjectives and adjectives[0].alone):
             return False
-        table = self.vocabulary.adjectives[noun.kind, adjectives[0] if adjectives else other]
+        table = self.vocabulary.adjectives[noun.kind, adjectives[0] if adjectives else None]
         if table is None:
             return False
-        both: tuple[Adjective, ...] = (*adjectives, table.draw(self.random))
+        drawn = table.draw(self.random)
+        if drawn.category in self.said:
+            return False
+        both: tuple[Adjective, ...] = (*adjectives, drawn)
         phrase.core = core._replace(adjectives=tuple(sorted(both, key=category_rank)))
         return True
 
@@ -207,9 +210,10 @@ class NounPhrases:
         if phrase.owner is not None or core.determiner == "whose":
             phrase.core = core._replace(plural=plural)
         elif core.determiner:
-            role = "denied object" if core.denied else "part"
-            changed = self.core((core.noun, plural), role, None)
-            phrase.core = changed._replace(adjectives=core.adjectives, synonym=core.synonym)
+            changed = self.core((core.noun, plural), "part", None)
+            phrase.core = core._replace(
+                plural=plural, determiner=changed.determiner, possessor=None
+            )
 
 
 def can_be_extended(phrase: Participant | None) -> bool:

@@ -85,9 +85,11 @@ class Participants(Circumstances):
     def _give_recipient(
         self, clause: Clause, subject: Participant, place: "ClausePlace", negated: bool
     ) -> None:
-        pronoun = clause.object.__class__ is Pronoun and self.random() < TO_PRONOUN_SHARE
-        clause.recipient = self._person(subject, place) if pronoun else None
-        if clause.recipient is None and not pronoun and self.random() < self.knobs.pronouns:
+        """Draw to whom something is given; no pronoun beside *me* and *us*."""
+        share = self.knobs.pronouns
+        if isinstance(clause.object, Pronoun):
+            share = 0 if clause.object.person in _SPEAKERS else TO_PRONOUN_SHARE
+        if self.random() < share:
             clause.recipient = self._person(subject, place)
         if clause.recipient is None:
             role = "denied other" if negated else "oblique"

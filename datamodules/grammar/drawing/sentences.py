@@ -27,9 +27,11 @@ NOUN_SHARE = 0.6  # rough share of clauses with a noun as subject
 OPENING_SHARE = 0.15  # share of sentences of several clauses that begin with *when* and the like
 _SAME_TIME = ("when", "while", "before")  # conjunctions that tell the time of their clause
 _FIRST = ("so:then",)  # conjunctions that may take the first place of a clause
+MANY = 4  # clauses of a sentence with room for two subordinate ones
 _BECAUSE = frozenset({"because"})
 _ONCE = frozenset({"because", "but", "when", "while", "so:then"})
 """Conjunctions that a sentence has once at most."""
+_SUBORDINATING = frozenset({"because", "when", "while"})
 _REASONS = {"future": "present", "perfect": "past", "unreal": "present"}
 """Tenses of reasons, by the tense of the sentence, if another."""
 
@@ -68,10 +70,9 @@ class Sentences(Clauses):
             joined.append(self._next(plan, joined, asks))
         while self.budget.words > SHORTEST and not asks:
             self.budget.words -= 1
-            plan = Plan()
-            if self.budget.words > 2 * SHORTEST and self.random() < embedding:
-                plan.inside = Plan(1)
-            self.budget.clauses = 1 + (plan.inside is not None)
+            (plan, *_), self.budget.clauses = plan_clauses(
+                self.budget.words, 2 * SHORTEST, embedding, self.random
+            )
             joined.append(self._next(plan, joined))
         self.embedding.count(self.clauses - len(joined), self.clauses - 1)
         self.questions.count(asks, len(joined) == 1)
@@ -117,7 +118,7 @@ class Sentences(Clauses):
             if conjunction is None:
                 # A time of this clause would stand beside the time of the opening clause.
                 place.timed = False
-            elif conjunction.name in ("and", "but") and self._share(place, last):
+            elif conjunction.name in ("and", "but") and self._share(place, before[-1]):
                 unit = Adverbial(self.unit(), conjunction)
                 return Joined(self.clause(plan, place), unit)
             self._bind(place, last, conjunction)
@@ -147,6 +148,8 @@ class Sentences(Clauses):
             return self._second
         last = before[-1].clause
         left_out = _ONCE - self._joining
+        if len(left_out & _SUBORDINATING) >= (1 if len(before) < MANY else 2):
+            left_out |= _SUBORDINATING
         if plan.inside is not None or not self._may_have_reason(last):
             left_out |= _BECAUSE
         conjunction = self.vocabulary.conjunctions[self.tense, left_out].draw(self.random)
@@ -180,10 +183,11 @@ class Sentences(Clauses):
             and self.random() < self.ambiguity
         ):
             place.subject = bound(subject)
+            self.said.update(adjective.category for adjective in subject.core.adjectives)
 
-    def _share(self, place: ClausePlace, last: Clause) -> bool:
+    def _share(self, place: ClausePlace, last: Joined) -> bool:
         """Make a clause share the subject of the clause before, or not."""
-        subject = _subject(last)
+        subject = _subject(last.clause)
         if subject is None or not may_share(last) or self.random() >= self.coordination:
             return False
         place.gap, place.timed = "shared", False
@@ -194,20 +198,22 @@ class Sentences(Clauses):
 
 def holds_clause(clause: Clause) -> bool:
     """Return whether a clause holds another after its verb."""
-    parts = (clause.object, clause.oblique)
+    parts = (None if clause.mode.passive else clause.object, clause.oblique)
     return clause.complement is not None or any(
         isinstance(part, NounPhrase) and part.relative is not None for part in parts
     )
 
 
-def may_share(clause: Clause) -> bool:
-    """Return whether a clause behind *and* may share the subject of a clause.
+def may_share(joined: Joined) -> bool:
+    """Return whether a clause behind *and* may share the subject of a main clause.
 
     Nothing at the end of the clause may seem to have a second verb, nor may its first words.
     """
+    clause, conjunction = joined.clause, joined.conjunction
     mode = clause.mode
     return not (
-        clause.gap
+        (conjunction is not None and "subordinating" in conjunction.expression.kinds)
+        or clause.gap
         or holds_clause(clause)
         or mode.passive
         or mode.modal

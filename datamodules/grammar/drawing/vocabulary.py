@@ -30,10 +30,10 @@ Kinds: TypeAlias = tuple[str, ...]
 Word = TypeVar("Word")
 
 _DETERMINERS: dict[str, dict[str, float]] = {
-    "singular": {"the": 8, "a": 5, "this": 2, "my": 1.5, "our": 1, "every": 0.7, "own": 2},
+    "singular": {"the": 8, "a": 5, "this": 2, "my": 0.8, "our": 0.5, "every": 0.5, "own": 2.5},
     "plural": {
-        "the": 8, "some": 4, "this": 2, "my": 1.2, "our": 1, "two": 1, "many": 1, "three": 0.7,
-        "several": 0.7, "four": 0.4, "own": 2,
+        "the": 8, "some": 4, "this": 2, "my": 0.7, "our": 0.5, "two": 1, "many": 1, "three": 0.7,
+        "several": 0.7, "four": 0.4, "own": 2.5,
     },
     "mass": {"the": 5, "this": 1, "my": 1, "our": 0.7, "some": 4, "own": 1},
     "name": {"": 1},
@@ -43,7 +43,7 @@ _NOT_AS: dict[str, tuple[str, ...]] = {
     "subject": ("some", "own"), "denied subject": ("some", "own", "every"),
     "object": (), "denied object": ("every", *_COUNTS),
     "oblique": (), "other": ("some",), "denied other": ("some", "every"), "place": ("own",),
-    "part": ("some", "own", "every"), "standard": ("a", "some", "own", "every", *_COUNTS),
+    "part": ("some", "own", "every", *_COUNTS), "standard": ("a", "some", "own", "every", *_COUNTS),
 }  # fmt: skip
 """Determiners that a noun phrase does not have, by its role; *other* is an agent or object of a
 verb that is the subject elsewhere, and *part* the second of two phrases with *and*. *Some* is no

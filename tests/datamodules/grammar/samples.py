@@ -9,6 +9,7 @@ from datamodules.corpus import ParallelText
 from datamodules.grammar.drawing.sentences import Sentences
 from datamodules.grammar.drawing.vocabulary import Vocabulary
 from datamodules.grammar.languages import find_language
+from datamodules.grammar.meaning.phrases import Joined
 from datamodules.grammar.pairs import SentencePair, write_pair
 from tests.helpers.data_settings import grammar_corpus
 
@@ -26,11 +27,16 @@ def split(name, source="en", target="", **knobs) -> ParallelText:
 def pairs(
     count: int, words: int, source: str = "en", target: str = "", **knobs
 ) -> list[SentencePair]:
+    languages = find_language(source), find_language(target or _other(source))
+    return [write_pair(meaning, *languages) for meaning in meanings(count, words, **knobs)]
+
+
+@cache
+def meanings(count: int, words: int, **knobs) -> list[list[Joined]]:
     chosen = grammar_corpus(**knobs).knobs
     vocabulary = Vocabulary(chosen.vocabulary, chosen.zipf, chosen.separable)
     sentences = Sentences(vocabulary, chosen, Random(f"{count} {words}").random)
-    languages = find_language(source), find_language(target or _other(source))
-    return [write_pair(sentences.sentence(words), *languages) for _ in range(count)]
+    return [sentences.sentence(words) for _ in range(count)]
 
 
 def _other(source: str) -> str:
