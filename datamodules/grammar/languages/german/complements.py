@@ -33,8 +33,13 @@ class Complements(NamedTuple):
     negated: Participant | None  # the object whose determiner *kein* is the negation of the clause
 
 
+_NONE = Complements([], [], [], 0, 0, None)
+
+
 def complements_of(clause: Clause, forms: GermanVerb) -> Complements:
     """Return the complements of a clause whose verb has ``forms``."""
+    if clause.object is clause.oblique is None and not forms.inverse:
+        return _NONE
     pronouns: list[Complement] = []
     phrases: list[Complement] = []
     prepositional: list[Complement] = []
