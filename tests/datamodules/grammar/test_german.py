@@ -227,6 +227,8 @@ def test_relative_clauses_behind_the_verb():
     sees = clause("see:transitive", PAST, object=dog)
     assert german(sees) == "sie hat den Hund gesehen, der schläft"
     assert german(replace(sees, mode=PRESENT)) == "sie sieht den Hund, der schläft"
+    denied = replace(sees, mode=Mode("present", "not"))
+    assert german(denied) == "sie sieht den Hund nicht, der schläft"
     in_house = Prepositional(Expression("in"), the("house"))
     assert german(replace(sees, place=in_house)) == "sie hat den Hund, der schläft, im Haus gesehen"
     one = relative(the("dog", determiner="a"), "sleep:intransitive")

@@ -83,7 +83,7 @@ class Parts(NamedTuple):
     verb: GermanVerb
     group: VerbPieces
     complements: Complements
-    moved: list[NounPhrase]  # objects with a relative clause behind the verbs
+    moved: list[NounPhrase]  # objects whose relative clause ends the clause
     apart: bool  # whether the infinitive is in a clause of its own (*versucht, ihn zu sehen*)
 
 
@@ -136,7 +136,7 @@ class German(Phrases):
     @override
     def clause(self, clause: Clause, text: Text, order: int) -> None:
         begin = len(text.texts)
-        parts = self._parts(clause, order)
+        parts = self._parts(clause)
         group = parts.group
         first: Participant | Time | None
         if order == SUBORDINATE:
@@ -349,7 +349,7 @@ class German(Phrases):
             text.add(governed(preposition), clause.unit)
             text.add(pronoun(self._person(participant), case, role), clause.unit)
 
-    def _parts(self, clause: Clause, order: int) -> Parts:
+    def _parts(self, clause: Clause) -> Parts:
         mode, verb = clause.mode, self._verbs[clause.verb.name]
         if verb.inverse:
             subject, role = clause.object or _SOMETHING, OBJECT
@@ -363,8 +363,7 @@ class German(Phrases):
         group = self._groups[clause.verb, tense, modal, subject.person, mode.passive]
         complements = complements_of(clause, verb)
         apart = group.infinitive is not EMPTY and not _begins_with_object(clause, subject)
-        bracketed = order == SUBORDINATE or apart or bool(group.right.texts)
-        moved = moved_relatives(clause, complements, bracketed)
+        moved = moved_relatives(clause, complements)
         return Parts(subject, role, verb, group, complements, moved, apart)
 
     def _group(self, key: tuple[Verb, str, str | None, int, bool]) -> VerbPieces:

@@ -129,14 +129,14 @@ def is_whose(participant: Participant | None) -> bool:
     return _determiner(participant) == "whose"
 
 
-def moved_relatives(clause: Clause, found: Complements, bracketed: bool) -> list[NounPhrase]:
-    """Return the phrases whose relative clause stands behind the verbs.
+def moved_relatives(clause: Clause, found: Complements) -> list[NounPhrase]:
+    """Return the phrases whose relative clause stands at the end of the clause.
 
-    This is so if the relative clause holds a clause, or if nothing else but a negation stands
-    between the phrase and verbs at the end of a ``bracketed`` clause.
+    This is so if the relative clause holds a clause, or if only verbs and a negation follow the
+    phrase.
     """
     every = [each.participant for each in (*found.phrases, *found.prepositional)]
-    last = every[-1] if every and bracketed else None
+    last = every[-1] if every else None
     ends_with_phrase = not found.prepositional and found.circumstances == len(found.phrases)
     if ends_with_phrase and (clause.place or clause.manner):
         last = None
