@@ -2,12 +2,13 @@
 
 import pytest
 
-from datamodules.grammar.languages import french, german
+from datamodules.grammar.languages import english, french, german
 from datamodules.grammar.languages.language import read_sections
 from datamodules.grammar.meaning.lexicon import MOST_NOUNS, lexicon
+from datamodules.grammar.meaning.phrases import ANIMATE, KINDS
 
-FRENCH, GERMAN = read_sections(french.__name__), read_sections(german.__name__)
-WORDS = lexicon(MOST_NOUNS)
+ENGLISH, FRENCH, GERMAN = (read_sections(each.__name__) for each in (english, french, german))
+WORDS, DEFAULT = lexicon(MOST_NOUNS), lexicon(200)
 
 
 def govern(sections, verb):
@@ -41,3 +42,53 @@ def test_a_preposition_before_a_thing_is_y_or_en_in_french():
 def test_french_datives_have_a_preposition_that_becomes_a_dative():
     for name in FRENCH["datives"]:
         assert FRENCH["verbs"][name][1] == "à"
+
+
+def test_the_default_vocabulary_has_separable_verbs_with_many_parts():
+    parts = {verb.name: GERMAN["verbs"][verb.name][0].partition("-") for verb in DEFAULT.verbs}
+    separable = {name: part for name, (part, dash, _) in parts.items() if dash}
+    assert len(separable) >= 12
+    assert len(set(separable.values())) >= 8
+
+
+def decisions(words, noun, other):
+    """Yield the verbs that take a noun in one sense and exclude the other."""
+    for verb in words.verbs:
+        if noun.kind in verb.objects and other.kind in verb.excludes:
+            yield verb
+        if noun.kind in verb.subjects and verb.living and other.kind not in ANIMATE:
+            yield verb
+
+
+def test_common_verbs_decide_the_sense_of_forty_nouns():
+    decided = [
+        (one, other)
+        for one, other in DEFAULT.senses
+        if any(next(decisions(DEFAULT, *pair), None) for pair in ((one, other), (other, one)))
+    ]
+    assert len(decided) >= 40
+    for sections in (FRENCH, GERMAN):
+        for one, other in decided:
+            words = [sections["nouns"][sense.name][0] for sense in (one, other)]
+            assert words[0] != words[1]
+
+
+def test_no_sense_is_a_class_that_its_own_verbs_exclude():
+    for verb in WORDS.verbs:
+        assert not set(verb.objects) & set(verb.excludes), verb.name
+
+
+def test_adverbs_of_manner_and_places_name_verbs_and_classes_that_exist():
+    verbs = {verb.name for verb in WORDS.verbs} | {verb.frame for verb in WORDS.verbs}
+    for adverb in WORDS.expressions["manner"]:
+        assert set(adverb.fits) <= verbs, adverb.name
+    for preposition in WORDS.expressions["place_prepositions"]:
+        assert {*preposition.kinds, *preposition.fits} <= set(KINDS)
+        if "furniture" in preposition.kinds:
+            assert not set(preposition.fits) & set(ANIMATE)
+
+
+def test_comparatives_are_of_adjectives_with_degrees():
+    graded = {adjective.name for adjective in WORDS.adjectives if adjective.graded}
+    for sections in (ENGLISH, FRENCH, GERMAN):
+        assert set(sections["comparatives"]) <= graded
