@@ -154,6 +154,10 @@ EXAMPLES: dict[str, tuple[Callable[[], Built], str, str]] = {
         lambda: clause(ME, "be",
                        place=Prepositional(Expression("near"), two("the house", "a tree"))),
         "I am near the house and a tree.", "Je suis près de la maison et d'un arbre."),
+    "jusqu'à is repeated": (
+        lambda: clause(HE, "travel", oblique=two("the house", "the tree"), frame="motion"),
+        "He travels to the house and the tree.",
+        "Il voyage jusqu'à la maison et jusqu'à l'arbre."),
     "sur is not": (lambda: clause(HE, "count", oblique=two("the man", "the king"), **ON),
         "He counts on the man and the king.", "Il compte sur l'homme et le roi."),
     "one subject": (

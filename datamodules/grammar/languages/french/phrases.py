@@ -180,7 +180,8 @@ def _repeated(before: Piece) -> Piece:
     """Return what is said again of a preposition: *près de la maison et de l'arbre*."""
     if not before.texts or before.texts[-1] not in _REPEATED:
         return EMPTY
-    return piece([(before.texts[-1], (2 * before.played[-1][1],))])
+    words = before.texts if before.texts[-1] == "à" else before.texts[-1:]
+    return piece((word, (2 * before.played[-1][1],)) for word in words)
 
 
 def _drops_article(core: Core, before: Piece) -> bool:
