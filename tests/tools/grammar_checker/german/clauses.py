@@ -90,9 +90,10 @@ class GermanClauses(GermanVerbs):
         return found
 
     def _fronts(self, place: int) -> Iterator[Field]:
-        """Yield what may stand before the finite verb: a time, or the subject."""
+        """Yield what may stand before the finite verb: a time, the subject, or a dative."""
         for end, item in self.items(place):
-            if item.kind == "time" or (item.kind == "pronoun" and item.readings[0].case == "n"):
+            cases = {each.case for each in item.readings}
+            if item.kind == "time" or (item.kind == "pronoun" and cases & {"n", "d"}):
                 yield end, (item,)
             elif item.kind == "noun":
                 for after, items in self._fields(end, (item,)):

@@ -8,6 +8,7 @@ from tests.tools.grammar_checker.german.order import (
     is_early,
     late_frequency,
     late_pronoun,
+    takes_dative_first,
     wrong_order,
 )
 from tests.tools.grammar_checker.german.parts import (
@@ -59,8 +60,11 @@ def _with_subject(parts: Parts) -> Iterator[Result]:
 
 
 def _subjects(parts: Parts, bare: list[Item]) -> Iterator[Item]:
-    """Yield what may be the subject: the first item, or the first noun behind pronouns."""
-    starts = (0, 1) if parts.owned else (0,)
+    """Yield what may be the subject: the first item, or the first noun behind pronouns.
+
+    With *dessen* and *fehlen*, it may be the second.
+    """
+    starts = (0, 1) if parts.owned or takes_dative_first(parts) else (0,)
     found = []
     for start in starts:
         found += bare[start : start + 1]

@@ -1,9 +1,10 @@
 """The order of the parts of a German clause."""
 
 from collections.abc import Sequence
+from itertools import dropwhile
 
 from tests.tools.grammar_checker.german.items import Item
-from tests.tools.grammar_checker.german.parts import Parts
+from tests.tools.grammar_checker.german.parts import INVERSE, Parts
 from tests.tools.grammar_checker.german.phrases import INDEFINITE, MIXED
 
 COUNTS = ("mehrer", "number", "numeral")  # determiners of noun phrases that stand before *nicht*
@@ -117,14 +118,27 @@ def late_frequency(parts: Parts, objects: Sequence[Item]) -> bool:
 
 
 def is_early(parts: Parts, subject: Item) -> bool:
-    """Return whether only a time before the finite verb, and pronouns, precede the subject."""
-    before = parts.items[: parts.items.index(subject)]
-    if parts.front and before:
-        if before[0].kind != "time" and not parts.owned:
-            return False
-        before = before[1:]
-        while parts.owned and before and before[0].kind == "with":  # *dessen Hund im Haus*
-            before = before[1:]
-    return all(item.kind in SHORT_PRONOUNS for item in before) and (
-        not before or subject.kind == "noun"
-    )
+    """Return whether only what may precede the subject does.
+
+    That is a time or the dative of *fehlen* before the finite verb, pronouns, and what stands with
+    *dessen*.
+    """
+    place = parts.items.index(subject)
+    if place < parts.front:
+        return place == 0
+    has_other_front = bool(parts.front) and parts.items[0].kind != "time"
+    if has_other_front and not (parts.owned or takes_dative_first(parts)):
+        return False
+    kinds = [item.kind for item in parts.items[parts.front : place]]
+    if parts.owned:
+        kinds = list(dropwhile("with".__eq__, kinds))  # *dessen Hund im Haus*
+    if takes_dative_first(parts) and "noun" in kinds:
+        before = kinds.index("noun")
+        kinds[before:] = [kind for kind in kinds[before + 1 :] if kind != "with"]
+        return subject.kind == "noun" and set(kinds) <= set(SHORT_PRONOUNS)
+    return set(kinds) <= set(SHORT_PRONOUNS) and (not kinds or subject.kind == "noun")
+
+
+def takes_dative_first(parts: Parts) -> bool:
+    """Return whether the object may precede the subject (*dem Mann fehlt sein Hund*)."""
+    return parts.group.lowest in INVERSE
