@@ -69,9 +69,9 @@ def number(right: Right) -> Iterator[Site]:
     for clause, subject, form in _subjects(right):
         if subject.beside is None and form:
             core = subject.core
-            other = core._replace(
-                plural=not core.plural, determiner="the" if core.determiner else ""
-            )
+            kept = core.determiner in ("", "whose")
+            other = core._replace(plural=not core.plural)
+            other = other if kept else other._replace(determiner="the")
             change = partial(changed, subject, core=other)
             chosen = of(clause.unit, *_GROUP)
             yield from _sites(right, (subject.unit, NOUN), change, chosen, form, _misleads(subject))
