@@ -358,7 +358,7 @@ def _replaced(right: Right, place: int, words: list[str]) -> Wrong:
 def _swapped(right: Right, first: int, second: int) -> Wrong:
     texts = list(right.written.text.texts)
     texts[first], texts[second] = texts[second], texts[first]
-    return right.sentence_of(texts), first
+    return right.sentence_of(texts), second
 
 
 def _other_mood(right: Right, clause: Clause, deciding: Chosen) -> Iterator[Site]:
