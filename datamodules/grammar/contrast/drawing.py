@@ -16,9 +16,11 @@ from datamodules.grammar.pairs import punctuated
 FARTHEST = 20  # largest distance of a pair, in words
 DISTANCES = range(1, FARTHEST + 1)
 EACH = 500  # pairs of every distance, over all categories
+MOST_OF_ONE = 2 * EACH  # pairs of one category and distance to choose from
 USUAL_SENTENCES, MOST_SENTENCES = 30_000, 75_000  # sentences drawn as in the corpus, and in all
 SHORTEST = 5  # fewest words of a sentence
 MOST_EMBEDDING = 0.7  # the knob ``embedding`` of later sentences: more words before the verb
+STEP = 7  # forms from the first form of a distance to that of the next
 PRESENT = Pool(("present",), (1,))  # its verbs show the number of their subject
 
 Cells = dict[tuple[int, str, str], list[ContrastPair]]  # pairs by distance, category and right form
@@ -30,19 +32,19 @@ def draw_contrast(
     """Draw ``EACH`` pairs of every distance, as evenly over categories and forms as they occur."""
     random, lexicon = sentences.random, sentences.vocabulary.lexicon
     cells: Cells = defaultdict(list)
-    filled: Counter[int] = Counter()
+    made: Counter[int | tuple[int, str]] = Counter()  # by distance, and by category as well
     for usual, meaning in _meanings(sentences, longest):
-        lacking = [distance for distance in DISTANCES if filled[distance] < EACH]
+        lacking = [distance for distance in DISTANCES if made[distance] < EACH]
         if not lacking:
             break
         wanted = DISTANCES if usual else lacking
         right = Right(meaning, source, target, write(meaning, target), lexicon, random)
         for category, site in sites(right):
             distance = _distance(right, site.decides, site.near)
-            if distance in wanted and len(cells[distance, category, site.form]) < EACH:
+            if distance in wanted and made[distance, category] < MOST_OF_ONE:
                 pair = _pair(right, category, site)
                 if pair is not None and pair.distance is not None:
-                    filled[pair.distance] += 1
+                    made.update((pair.distance, (pair.distance, category)))
                     cells[pair.distance, category, site.form].append(pair)
     return [pair for distance in DISTANCES for pair in _evenly(cells, distance)]
 
@@ -66,7 +68,14 @@ def _evenly(cells: Cells, distance: int) -> Iterator[ContrastPair]:
     for key in sorted(cells):
         if key[0] == distance:
             columns[key[1]].append(cells[key])
-    return islice(_in_turn(list(_in_turn(forms)) for forms in columns.values()), EACH)
+    turns = (_in_turn(_rotated(forms, distance)) for forms in columns.values())
+    return islice(_in_turn(list(turn) for turn in turns), EACH)
+
+
+def _rotated(forms: list[list[ContrastPair]], distance: int) -> list[list[ContrastPair]]:
+    """Begin with another form at every distance: some have more forms than pairs are wanted."""
+    first = STEP * distance % len(forms)
+    return forms[first:] + forms[:first]
 
 
 def _in_turn(lists: Iterable[list[ContrastPair]]) -> Iterator[ContrastPair]:

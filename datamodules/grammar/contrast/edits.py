@@ -115,7 +115,16 @@ class Right:
 
     def first(self, unit: int, role: int) -> int | None:
         """Return the place of the first word with a role in a unit; None if there is none."""
-        return next(places(self.written.text, of(unit, role)), None)
+        return self._firsts.get((unit, role >> 1))
+
+    @cached_property
+    def _firsts(self) -> dict[tuple[int, int], int]:
+        found: dict[tuple[int, int], int] = {}
+        for piece, unit, first in self.written.text.pieces:
+            for number, role, _ in piece.played:
+                place = min(first + number, found.get((unit, role), first + number))
+                found[unit, role] = place
+        return found
 
     def with_wrong(self, change: Change, chosen: Chosen) -> Wrong | None:
         """Return the sentence, the chosen words as the changed meaning asks."""
