@@ -19,7 +19,7 @@ _CONTRACTED = {
 }
 _ELIDED = {
     word: word[:-1] + "'"
-    for word in ("le", "la", "+le", "+la", "je", "me", "se", "ne", "de", "que", "lorsque")
+    for word in ("le", "la", "+le", "+la", "je", "me", "se", "ne", "de", "que")
 }
 _CHANGING = frozenset([*_ELIDED, *(first for first, _ in _CONTRACTED), "si"])
 MERGED = ""  # text of a word that became a part of the word before
