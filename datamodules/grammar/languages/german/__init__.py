@@ -12,6 +12,7 @@ from datamodules.grammar.languages.german.complements import (
     Complement,
     Complements,
     complements_of,
+    is_dative_first,
     is_extended,
     is_whose,
     moved_relatives,
@@ -78,8 +79,10 @@ _LIKE_SUBJECTS = ("f", "n", THIRD_PLURAL)  # *sie* and *es* may be nominatives
 class Parts(NamedTuple):
     """What a clause is made of in German."""
 
-    subject: Participant  # what the finite verb agrees with
+    subject: Participant  # the subject, or the dative that stands in its place
+    case: int  # case of the subject
     role: int  # what a pronoun plays as the subject
+    person: int  # person of the finite verb
     verb: GermanVerb
     group: VerbPieces
     complements: Complements
@@ -288,7 +291,7 @@ class German(Phrases):
     def _subject(self, clause: Clause, parts: Parts, text: Text) -> None:
         subject = parts.subject
         if isinstance(subject, NounPhrase):
-            self.noun_phrase(subject, text)
+            self._noun_phrase(subject, text, parts.case)
         else:
             text.add(pronoun(self._person(subject), NOMINATIVE, parts.role), clause.unit)
 
@@ -301,7 +304,7 @@ class German(Phrases):
         """Write the pronoun of a reflexive verb, which plays a part of the verb."""
         forms = self._verbs.get(verb.name)
         if forms is not None and forms.reflexive is not None:
-            own = self._person(Pronoun(parts.subject.person, reflexive=True))
+            own = self._person(Pronoun(parts.person, reflexive=True))
             text.add(pronoun(own, forms.reflexive, VERB + POSSIBLE), clause.unit)
 
     def _objects(self, clause: Clause, parts: Parts, text: Text, adverb: Piece) -> None:
@@ -360,11 +363,15 @@ class German(Phrases):
         if tense == "past" and not (mode.habit or highest.state or highest.name in BARE):
             tense = "perfect"
         modal = None if mode.modal is None else meant(mode.modal.name, mode.negation, tense)
-        group = self._groups[clause.verb, tense, modal, subject.person, mode.passive]
+        person, case = subject.person, NOMINATIVE
+        if is_dative_first(clause, verb):
+            assert clause.subject is not None
+            subject, case = clause.subject, DATIVE
+        group = self._groups[clause.verb, tense, modal, person, mode.passive]
         complements = complements_of(clause, verb)
         apart = group.infinitive is not EMPTY and not _begins_with_object(clause, subject)
         moved = moved_relatives(clause, complements)
-        return Parts(subject, role, verb, group, complements, moved, apart)
+        return Parts(subject, case, role, person, verb, group, complements, moved, apart)
 
     def _group(self, key: tuple[Verb, str, str | None, int, bool]) -> VerbPieces:
         verb, tense, modal, person, passive = key

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from datamodules.grammar.languages.german.nouns import DATIVE
+from datamodules.grammar.languages.german.nouns import DATIVE, NOMINATIVE
 from datamodules.grammar.languages.german.verbs import BARE, GermanVerb, Government
 from datamodules.grammar.languages.language import OBJECT, RECIPIENT, SUBJECT
 from datamodules.grammar.meaning.phrases import Clause, NounPhrase, Participant
@@ -11,7 +11,7 @@ _INDEFINITE = ("a", "some", "several", "many", "two", "three", "four")
 """Determiners of noun phrases that follow *nie* and *oft*; definite noun phrases go before."""
 _AFTER_NOT = ("a", "some", "many")  # follow *nicht*; *nicht zwei* would deny the number
 BY = Government(DATIVE, "von")  # of the agent of a passive
-_DATIVE, _ACCUSATIVE = Government(DATIVE), Government()
+_NOMINATIVE, _ACCUSATIVE, _DATIVE = Government(NOMINATIVE), Government(), Government(DATIVE)
 
 
 class Complement(NamedTuple):
@@ -65,6 +65,8 @@ def _governed(
     if clause.mode.passive:
         return ((clause.subject, BY, SUBJECT),)
     if forms.inverse:
+        if is_dative_first(clause, forms):
+            return ((clause.object, _NOMINATIVE, OBJECT),)
         return ((clause.subject, _DATIVE, SUBJECT),)
     governed = forms.government
     if clause.recipient is None:
@@ -73,16 +75,28 @@ def _governed(
     return (clause.object, _ACCUSATIVE, OBJECT), (clause.recipient, to, RECIPIENT)
 
 
+def is_dative_first(clause: Clause, forms: GermanVerb) -> bool:
+    """Return whether a dative stands where others have the subject: *dem Mann fehlt sein Hund*."""
+    return (
+        forms.inverse
+        and isinstance(clause.subject, NounPhrase)
+        and isinstance(clause.object, NounPhrase)
+    )
+
+
 def _places(clause: Clause, phrases: list[Complement]) -> tuple[int, int]:
     """Return which phrase an adverb stands before, and which one manner and place.
 
-    A dative that is the subject of the meaning goes before them: *die Kinder fehlen vielen nicht*.
+    A dative that is the subject of the meaning goes before them: *sie fehlt vielen nicht*. So does
+    the agent of a passive, but an adverb alone goes before it (*wurde oft vom König gesehen*).
     Two definite objects have *nie* and *oft* between them. An indefinite object goes behind manner
     and place (*sie sieht im Haus einen Hund*), unless the clause is negated.
     """
     count, denied = len(phrases), clause.mode.negation == "not"
+    if clause.mode.passive:
+        return (0 if clause.manner is None else count), count
     for number, complement in enumerate(phrases):
-        if complement.participant is clause.subject and not clause.mode.passive:
+        if complement.participant is clause.subject:
             continue
         if not denied and _is_indefinite(complement):
             return number, number
