@@ -381,6 +381,8 @@ def test_other_relative_clauses(noun, expected):
         (clause("miss:inverse", FUTURE, the("man", True), object=the("queen"), time=ON_MONDAYS),
          "montags wird den Männern die Königin fehlen"),
         (clause("miss:inverse", subject=the("man"), object=it("queen")), "sie fehlt dem Mann"),
+        (clause("miss:inverse", subject=the("queen", True, "two"), object=the("man")),
+         "der Mann fehlt zwei Königinnen"),
         (clause("think:prepositional", oblique=it("book")), "sie denkt daran"),
         (clause("speak:prepositional", oblique=it("king")), "sie spricht mit ihm"),
         (clause("work:intransitive", Mode("present", "not"), place=THERE),

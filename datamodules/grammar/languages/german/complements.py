@@ -9,6 +9,7 @@ from datamodules.grammar.meaning.phrases import Clause, NounPhrase, Participant
 
 _INDEFINITE = ("a", "some", "several", "many", "two", "three", "four")
 """Determiners of noun phrases that follow *nie* and *oft*; definite noun phrases go before."""
+_WITHOUT_CASE = ("", "title", "two", "three", "four")
 _AFTER_NOT = ("a", "some", "many")  # follow *nicht*; *nicht zwei* would deny the number
 BY = Government(DATIVE, "von")  # of the agent of a passive
 _NOMINATIVE, _ACCUSATIVE, _DATIVE = Government(NOMINATIVE), Government(), Government(DATIVE)
@@ -76,12 +77,15 @@ def _governed(
 
 
 def is_dative_first(clause: Clause, forms: GermanVerb) -> bool:
-    """Return whether a dative stands where others have the subject: *dem Mann fehlt sein Hund*."""
-    return (
-        forms.inverse
-        and isinstance(clause.subject, NounPhrase)
-        and isinstance(clause.object, NounPhrase)
-    )
+    """Return whether a dative stands where others have the subject: *dem Mann fehlt sein Hund*.
+
+    Not so where nothing shows the dative: *Anne fehlt Paul* says that he misses her.
+    """
+    dative, subject = clause.subject, clause.object
+    if not (forms.inverse and isinstance(dative, NounPhrase) and isinstance(subject, NounPhrase)):
+        return False
+    determiner = dative.core.determiner
+    return determiner not in _WITHOUT_CASE and not determiner.isdigit()
 
 
 def _places(clause: Clause, phrases: list[Complement]) -> tuple[int, int]:
