@@ -62,7 +62,7 @@ SHOWN = {
 """Categories that a target language shows; it shows a sense if the source is English."""
 DIRECTIONS = [("en", "fr"), ("en", "de"), ("fr", "de"), ("de", "fr"), ("fr", "en"), ("de", "en")]
 FEWEST_SCORED, MOST_SCORED = 150, 500  # pairs of a category in one direction, at least and at most
-MANY = 12_000  # sentences that show how varied the pairs are
+MANY = 8_000  # sentences that show how varied the pairs are
 VERBS = {verb.name for verb in LEXICON.verbs}
 SENSES = {one.name.partition(":")[0] for one, _ in LEXICON.senses}
 NAMES = NOUNS.keys() | {noun.name for pair in LEXICON.senses for noun in pair} | SENSES
