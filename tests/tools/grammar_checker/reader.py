@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from typing import ClassVar
 
-from tests.tools.grammar_checker.parts import Clause, Phrase
+from tests.tools.grammar_checker.parts import Clause, Phrase, mention_of
 from tests.tools.grammar_checker.translation import Attached, Governed, Placed, Roles
 from tests.tools.grammar_checker.words import Expressions
 
@@ -54,9 +54,9 @@ class Reader(ABC):
     def read(self) -> None:
         last = len(self.words) - 3
         while self.at < last:
-            before = self.at, self.clause.verb
+            before = self.at, len(self.stack), self.clause.verb
             self._step()
-            if (self.at, self.clause.verb) == before:
+            if (self.at, len(self.stack), self.clause.verb) == before:
                 around = " ".join(self.words[max(0, self.at - 2) : self.at + 2])
                 self.report(f"'{self.words[self.at]}' does not fit here: {around}")
                 return
@@ -266,11 +266,12 @@ class Reader(ABC):
     def _note(self, clause: Clause) -> None:
         """Note which nouns belong to the verb of a complete clause."""
         verb = f"{clause.verb} {clause.particle}".strip()
-        subject, thing = clause.subject, clause.direct or clause.governed
+        subject, thing = self.participants(clause)
         if clause.kind == "main":
-            self.mains.append(self.roles(clause))
+            self.mains.append(Roles(mention_of(subject), mention_of(thing)))
         if clause.antecedent is not None:
-            use = clause.use or ("subject" if subject is clause.antecedent else "object")
+            is_subject = clause.subject is clause.antecedent
+            use = clause.use or ("subject" if is_subject else "object")
             noun = clause.antecedent
             self.attached.append(Attached(noun.noun, verb, use, noun.plural))
         if clause.passive:
@@ -324,9 +325,9 @@ class Reader(ABC):
         clause = self.clause
         if preposition:
             if clause.verb:
-                clause.prepositions.add(preposition)
-                if self.governs(clause, preposition):
+                if clause.governed is None and self.governs(clause, preposition):
                     clause.governed = phrase
+                clause.prepositions.add(preposition)
             elif clause.subject is None:
                 self.report(f"'{preposition} {phrase.text}' before the subject")
         elif clause.verb:
@@ -379,6 +380,6 @@ class Reader(ABC):
     def governs(self, clause: Clause, preposition: str) -> bool:
         """Return whether the verb of a clause has an object with a preposition."""
 
-    @abstractmethod
-    def roles(self, clause: Clause) -> Roles:
-        """Return the subject and the object of a complete clause."""
+    def participants(self, clause: Clause) -> tuple[Phrase | None, Phrase | None]:
+        """Return the subject and the object of a complete clause, as English has them."""
+        return clause.subject, None if clause.passive else clause.direct or clause.governed

@@ -214,6 +214,8 @@ def differences(first: Counted, second: Counted, table: Translations) -> Iterabl
     yield from wrong_senses(first.governed, second.governed, table)
     if table is IN_FRENCH and one["perfect"].total() > other["perfect"].total():
         yield "a perfect without a passé composé"
+    if table is IN_FRENCH:
+        yield from _wrong_roles(first.governed, second.governed, table)
     yield from _wrong_relatives(first.attached, second.attached, table)
     yield from _misplaced(first.placed, second.placed, table)
 
@@ -274,6 +276,23 @@ def _untranslated(
                 yield f"the {kind} '{word}' has no translation among {sorted(left)}"
             else:
                 left[match] -= 1
+
+
+def _wrong_roles(
+    governed: Sequence[Governed], others: Sequence[Governed], table: Translations
+) -> Iterator[str]:
+    """Yield the nouns that are the subject or the object of another verb in the translation."""
+    left = list(others)
+    for each in sorted(governed, key=lambda each: len(table.verbs.get(each.verb, ()))):
+        nouns = table.nouns.get(each.noun, frozenset())
+        verbs = table.verbs.get(each.verb, frozenset())
+        fitting = (other for other in left if other.noun in nouns and other.verb in verbs)
+        is_object = each.use == "object"
+        match = next((other for other in fitting if (other.use == "object") == is_object), None)
+        if match is not None:
+            left.remove(match)
+        elif nouns and each.noun not in ("name", "town"):
+            yield f"'{each.noun}' is no {each.use} of '{each.verb}'"
 
 
 def _wrong_relatives(

@@ -12,7 +12,8 @@ IRREGULAR = {
 }
 MORE_TOO = frozenset(
     ("ill", "torn", "worn", "mauve", "beige", "curved", "blind", "deaf", "bald", "square", "round",
-     "dead", "wrong", "real", "vast", "frank", "blond", "cruel", "loyal", "royal", "quiet", "naive")
+     "dead", "wrong", "real", "vast", "frank", "blond", "cruel", "loyal", "royal", "quiet", "naive",
+     "full")
 )  # fmt: skip
 """Short adjectives before which *more* may stand."""
 

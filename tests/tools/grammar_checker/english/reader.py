@@ -10,8 +10,7 @@ from tests.tools.grammar_checker.english.verbs import (
     HELPERS,
     EnglishVerbs,
 )
-from tests.tools.grammar_checker.parts import Clause, Phrase, mention_of
-from tests.tools.grammar_checker.translation import Roles
+from tests.tools.grammar_checker.parts import Clause, Phrase
 from tests.tools.grammar_checker.words import french
 
 GENDERS = {"he": "m", "him": "m", "she": "f", "her": "f", "it": "n"}
@@ -261,10 +260,6 @@ class EnglishReader(EnglishVerbs):
     def governs(self, clause: Clause, preposition: str) -> bool:
         frame = f"{clause.particle}+{preposition}" if clause.particle else preposition
         return frame in FRAMES[clause.verb]
-
-    def roles(self, clause: Clause) -> Roles:
-        subject, thing = clause.subject, clause.direct or clause.governed
-        return Roles(mention_of(subject), mention_of(thing))
 
     def close(self, clause: Clause) -> None:
         direct = clause.direct is not None or clause.gap is not None

@@ -24,7 +24,8 @@ COMPARING = ("more", "less", "as")
 class EnglishVerbs(EnglishNouns):
     def verb_begins(self) -> bool:
         clause, main = self.clause, self.stack[0]
-        if main.asked and main.waits and (clause is main or clause.verb):
+        complete = clause.verb and (clause.verb != "be" or clause.quality or clause.place)
+        if main.asked and main.waits and (clause is main or complete):
             return self._rest_begins(self.at, main.asked)
         if clause.verb and not self.is_awaited() and self.after_phrase != self.at:
             return False

@@ -1,10 +1,17 @@
 """French noun phrases: determiners, adjectives, agreement."""
 
 from tests.tools.grammar_checker.french.sound import elides
-from tests.tools.grammar_checker.parts import Phrase
+from tests.tools.grammar_checker.parts import Clause, Phrase
 from tests.tools.grammar_checker.reader import Reader
 from tests.tools.grammar_checker.senses import is_mass_in_french
-from tests.tools.grammar_checker.words import AdjectiveForm, NounForm, expressions, french, names
+from tests.tools.grammar_checker.words import (
+    AdjectiveForm,
+    NounForm,
+    VerbForm,
+    expressions,
+    french,
+    names,
+)
 
 WORDS, NAMES = french(), names()
 DETERMINERS: dict[str, tuple[str, bool]] = {
@@ -133,7 +140,10 @@ class FrenchNouns(Reader):
 
     def _is_rather_verb(self, place: int) -> bool:
         """Return whether a word such as *vide* is a verb here, not an adjective."""
-        if self.words[place] not in WORDS.finite:
+        forms = WORDS.finite.get(self.words[place], ())
+        waiting = next((each for each in reversed(self.stack) if each.waits), None)
+        fits = waiting is None or any(_fits_subject(form, waiting) for form in forms)
+        if not forms or not fits:
             return False
         clause = self.clause
         subject_here = clause.subject is None and not clause.verb
@@ -192,6 +202,10 @@ class FrenchNouns(Reader):
                     return Phrase(text, genders=left, plural=shown, noun=lemma)
         self.report(f"'{text}' does not agree in gender and number")
         return Phrase(text, plural=None, noun=noun[0].lemma)
+
+
+def _fits_subject(form: VerbForm, clause: Clause) -> bool:
+    return clause.subject is None or bool({*form.persons} & {*clause.subject.persons()})
 
 
 def _hides_number(

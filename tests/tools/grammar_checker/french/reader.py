@@ -5,9 +5,8 @@ import re
 from tests.tools.grammar_checker.french.nouns import DETERMINERS, WORDS
 from tests.tools.grammar_checker.french.relatives import PLACES, FrenchRelatives
 from tests.tools.grammar_checker.french.verbs import RANKS, is_pronominal
-from tests.tools.grammar_checker.parts import Clause, Phrase, mention_of, united
+from tests.tools.grammar_checker.parts import Clause, Phrase, united
 from tests.tools.grammar_checker.senses import gender_of_french, human_of_french
-from tests.tools.grammar_checker.translation import Roles
 from tests.tools.grammar_checker.words import AdjectiveForm, senses
 
 PRONOUNS: dict[str, tuple[int, str, bool]] = {
@@ -167,6 +166,7 @@ class FrenchReader(FrenchRelatives):
         if first is None or self.words[self.at] != "et":
             return first
         begins, merged = self.at + 1, ""
+        begins += self.words[begins] == "jusqu'"
         last = preposition.split()[-1] if preposition else ""
         word = self.words[begins]
         if last in FORMS and word in FORMS[last]:
@@ -283,7 +283,8 @@ class FrenchReader(FrenchRelatives):
         self._check_tonic(clause)
         for pronoun in clause.unclear:
             if direct or not self._is_direct(frames, recipient):
-                recipient = True
+                recipient = clause.recipient = True
+                clause.governed = clause.governed or pronoun
             else:
                 direct, before = True, pronoun
         if clause.passive:
@@ -345,23 +346,23 @@ class FrenchReader(FrenchRelatives):
 
     def governs(self, clause: Clause, preposition: str) -> bool:
         frames = WORDS.frames.get(clause.verb, frozenset())
-        return preposition in frames or (preposition == "in" and "dans" in frames)
+        return preposition in frames or (
+            preposition == "in" and "dans" in frames and clause.governed is None
+        )
 
-    def roles(self, clause: Clause) -> Roles:
-        """Return the subject and the object of a complete clause, as English has them."""
-        subject, thing = clause.subject, clause.direct or clause.governed
+    def participants(self, clause: Clause) -> tuple[Phrase | None, Phrase | None]:
+        subject, thing = super().participants(clause)
         for phrase in (subject, thing):
-            if phrase is not None and phrase.noun and not phrase.pronoun:
-                phrase.human = human_of_french(phrase.noun)
-                if phrase.genders == "mf":
-                    phrase.genders = gender_of_french(phrase.noun)
+            for part in (phrase.parts or (phrase,)) if phrase is not None else ():
+                if part.noun and not part.pronoun:
+                    part.human = human_of_french(part.noun)
+                    if part.genders == "mf":
+                        part.genders = gender_of_french(part.noun)
         is_direct = clause.direct is not None and clause.direct.person == 3
-        if clause.passive:
-            return Roles(mention_of(subject))
         to = clause.recipient or "à" in clause.prepositions
-        if to and clause.verb in INVERSE and not is_direct:
-            subject, thing = clause.governed, clause.subject
-        return Roles(mention_of(subject), mention_of(thing))
+        if to and clause.verb in INVERSE and not is_direct and not clause.passive:
+            return clause.governed, subject
+        return subject, thing
 
     def _fits(self, clause: Clause, frames: frozenset[str], direct: bool, recipient: bool) -> bool:
         if clause.complement:
