@@ -2,13 +2,11 @@
 
 from datamodules.grammar.drawing import open_words
 from datamodules.grammar.drawing.noun_phrases import NounPhrases, can_be_extended, kind_of
-from datamodules.grammar.drawing.vocabulary import TimeKey
-from datamodules.grammar.meaning.phrases import Adverbial, Clause, NounPhrase
+from datamodules.grammar.drawing.vocabulary import TimeKey, is_lasting
+from datamodules.grammar.meaning.phrases import ANIMATE, Adverbial, Clause, NounPhrase
 
 TIME_SHARE = 0.4  # probability of a time in a main clause that may have one
 ADJECTIVE_SHARE = 0.6  # probability of an adjective, and of one more, where there is room
-_LASTING = ("size", "age", "shape", "colour", "origin", "material")
-"""Categories of qualities that do not come and go; nor do qualities without degrees (*blind*)."""
 _NOWHERE = ("body", "idea")  # no place of their own (not *the idea behind the museum*)
 _TOPIC_WORDS = 3  # most words of a time in a clause without room for it
 _ATTRIBUTE_WORDS = 3  # fewest words of a preposition with its noun phrase
@@ -25,7 +23,7 @@ FILLERS = {
 def takes_time(clause: Clause) -> bool:
     """Return whether a clause has room for a time: no habit, and no lasting quality."""
     quality = clause.adjective
-    if quality is not None and (quality.category in _LASTING or not quality.graded):
+    if quality is not None and is_lasting(quality):
         return False
     mode = clause.mode
     return not (
@@ -39,7 +37,9 @@ def takes_time(clause: Clause) -> bool:
 def may_compare(clause: Clause) -> bool:
     """Return whether a clause says of somebody or something what may be more or less so."""
     quality = clause.adjective
-    return quality is not None and quality.graded and clause.mode.adverb is None
+    if quality is None or clause.mode.adverb is not None:
+        return False
+    return quality.graded and quality.attributive  # not *more ill*
 
 
 class Circumstances(NounPhrases):
@@ -73,10 +73,13 @@ class Circumstances(NounPhrases):
     def _add(self, filler: str, clause: Clause, spare: int, place_before: bool) -> int:
         """Add one circumstance of at most ``spare`` words; return its words, 0 if none fits."""
         if filler == "place":
-            return 0 if clause.gap == "place" else self.add_place(clause, spare, place_before)
+            nowhere = clause.gap == "place" or clause.verb.state
+            return 0 if nowhere else self.add_place(clause, spare, place_before)
         if filler == "attribute":
             phrase = clause.oblique or clause.object
-            if spare >= _ATTRIBUTE_WORDS and phrase.__class__ is NounPhrase and _has_place(phrase):
+            if spare < _ATTRIBUTE_WORDS or kind_of(phrase) in ANIMATE:
+                return 0
+            if isinstance(phrase, NounPhrase) and _has_place(phrase):
                 return self.give_attributes(phrase, _ATTRIBUTE_WORDS, None)
         elif clause.mode.adverb is None:  # *rarely really big* has two of a kind
             if filler == "manner" and clause.verb.meant:

@@ -92,9 +92,11 @@ class Clauses(Participants):
         self._keep = keep
         self.tenses = vocabulary.tenses
         self.tense, self.habit, self.doubts = "present", False, False
-        self.budget = WordBudget(0, 0)
+        self.budget = WordBudget(0, 0, 0)
         self.clauses = self.words = 0
         self.embedding = Share(knobs.embedding)
+        often = vocabulary.lexicon.expressions["frequency"]
+        self._always = next(adverb for adverb in often if adverb.name == "always")
         self._distances = Mean(knobs.distance)
         self._frames = Tables(self._build_frames)
         self.predicated = frozenset(kind for kind in KINDS if self._has_predicate(kind))
@@ -167,6 +169,9 @@ class Clauses(Participants):
         elif place.gap != "subject" and subject is not place.antecedent:
             clause.subject = subject
             words -= 1 if subject.__class__ is Pronoun else 2
+        modal = clause.mode.modal
+        if modal is not None and modal.subjects and kind_of(subject) not in modal.subjects:
+            clause.mode = clause.mode._replace(modal=None)  # no engine wants to sleep
         if passive:
             self.give_agent(clause)
             frame = "passive"
@@ -174,6 +179,8 @@ class Clauses(Participants):
         else:
             self.participants(clause, frame, subject, place, host)
             spare = words - FRAMES[frame][1]
+            if place.governed is not None and place.owned is None:
+                spare += 2
         spare -= self._surround(clause, frame, spare, place, host)
         self.words -= spare
         self.budget.words = max(0, self.budget.words + spare)
@@ -234,9 +241,13 @@ class Clauses(Participants):
         """Show that a past is one of habits: by its time, *never*, or *often* and the like."""
         mode = clause.mode
         if clause.time is None and mode.adverb is None and mode.negation != "never":
-            often = self.vocabulary.expressions["frequency"].draw(self.random)
-            marks = {"negation": "never"} if mode.negation else {"adverb": often, "modal": None}
-            clause.mode = mode._replace(**marks)
+            often = self.vocabulary.expressions["frequency"]
+            lasts = clause.verb.state and clause.verb is not BE
+            adverb = self._always if lasts else often.draw(self.random)
+            if mode.negation:
+                clause.mode = mode._replace(negation="never")
+            else:
+                clause.mode = mode._replace(adverb=adverb, modal=None)
 
     def _ask(self, clause: Clause) -> None:
         """Make a question of a clause: of all of it, or of its subject, object or place."""
@@ -267,9 +278,10 @@ class Clauses(Participants):
     def _distance(self) -> int:
         """Draw the number of words between subject and verb, and take them from the budget.
 
-        The numbers are even from ``LEAST_GAP`` to twice the mean, so that all occur equally often.
+        The numbers are even from ``LEAST_GAP`` to twice the mean, so that all occur equally often;
+        they are larger while clauses without room for any keep the mean too low.
         """
-        most = max(LEAST_GAP + 1, round(2 * self.knobs.distance))
+        most = max(LEAST_GAP + 1, round(2 * self.knobs.distance + self._distances.lack / 6))
         wanted = LEAST_GAP + int(self.random() * (most - LEAST_GAP + 1))
         allowed = self._distances.allows(wanted)
         return wanted if allowed and self.budget.spare(wanted) else 0
@@ -324,7 +336,7 @@ class Clauses(Participants):
 
     def _is_possible(self, frame: str, kind: str, limit: str = "") -> bool:
         if frame == "quality":
-            return not kind or self.vocabulary.qualities[kind, False] is not None
+            return not kind or self.vocabulary.qualities[kind, ""] is not None
         if frame == "location":
             return not kind or kind in _LOCATED
         mark = "meant" if limit == "event" else ""
@@ -337,10 +349,10 @@ class Clauses(Participants):
         """
         found: dict[tuple[str, str, Verb | None], float] = {}
         verbs = self.vocabulary.verbs
-        if self.vocabulary.qualities[kind, True]:
+        if self.vocabulary.qualities[kind, "reason"]:
             found["quality", "", None] = 4
-        if verbs["transitive", kind, "", "state"]:
-            found["transitive", "state", None] = 3
+        if verbs["transitive", kind, "", "reason"]:
+            found["transitive", "reason", None] = 3
         wish = next((v for v in self.vocabulary.lexicon.verbs if v.name == "want:infinitive"), None)
         if wish is not None and kind in HUMAN:
             for frame in ("transitive", "intransitive"):
@@ -365,7 +377,7 @@ class Clauses(Participants):
         else:
             modals = "able" if passive else "willing"
             if verb.state or frame == "inverse":
-                modals = ""
+                modals = "" if verb is BE else "state"
             mode = self.vocabulary.modes[self.tense, self.habit, modals].draw(self.random)
         if place.subjunctive or passive:
             mode = mode._replace(subjunctive=place.subjunctive, passive=passive)

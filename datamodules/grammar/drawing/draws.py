@@ -74,16 +74,16 @@ class Mean:
 
     def __init__(self, wanted: float) -> None:
         self._wanted = wanted
-        self._lack = 0.0
+        self.lack = 0.0
 
     def allows(self, size: int) -> bool:
         """Return whether ``size`` may be written now; if it is, ``count`` must be called."""
-        self._lack = _limited(self._lack + self._wanted, 40)
-        return self._lack >= size / 2
+        self.lack = _limited(self.lack + self._wanted, 40)
+        return self.lack >= size / 2
 
     def count(self, size: int) -> None:
         """Take note of a size."""
-        self._lack -= size
+        self.lack -= size
 
 
 def _limited(value: float, limit: float) -> float:

@@ -59,7 +59,7 @@ class Participants(Circumstances):
                 self._give_recipient(clause, subject, place, negated)
         elif frame == "inverse":
             role = "denied other" if negated else "other"
-            clause.object = self.noun_phrase(verb.objects, role, subject)
+            clause.object = self.noun_phrase(verb.objects, role)
         elif frame == "motion" or (frame == "prepositional" and place.governed is None):
             if frame == "prepositional" and not host:
                 clause.oblique = self._pronoun(verb.objects, subject, place, verb)
@@ -67,13 +67,16 @@ class Participants(Circumstances):
                 role = "denied other" if negated else "oblique"
                 clause.oblique = self.noun_phrase(verb.objects, role, subject, host, verb)
         elif frame == "quality":
-            self._give_quality(clause, kind_of(subject), place.kind == "reason")
+            self._give_quality(clause, kind_of(subject), place.kind)
         elif frame == "location":
             self.add_place(clause, 3, place.there)
 
-    def _give_quality(self, clause: Clause, kind: str, reason: bool) -> None:
-        """Draw a quality of a sort that the sentence does not have yet, if chance finds one."""
-        table = self.vocabulary.qualities[kind, reason]
+    def _give_quality(self, clause: Clause, kind: str, sort: str) -> None:
+        """Draw a quality of a category that the sentence does not have yet, if chance finds one."""
+        if self.tense == "perfect":  # not *has been old*
+            sort = "passing"
+        qualities = self.vocabulary.qualities
+        table = qualities[kind, sort] or qualities[kind, ""]
         assert table is not None
         for _ in range(MOST_TRIES):
             quality = table.draw(self.random)
@@ -126,7 +129,7 @@ class Participants(Circumstances):
         """Give a passive an agent, or none."""
         if self.random() < AGENT_SHARE:
             role = "denied other" if clause.mode.negation else "other"
-            clause.subject = self.noun_phrase(clause.verb.subjects, role, clause.object)
+            clause.subject = self.noun_phrase(clause.verb.subjects, role)
 
 
 def bound(phrase: NounPhrase) -> Pronoun:

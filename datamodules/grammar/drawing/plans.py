@@ -47,13 +47,14 @@ class WordBudget:
 
     words: int
     clauses: int
+    gap: float  # mean words of a clause between its subject and its verb, which are taken apart
 
     def take(self, share: float) -> int:
         """Take the words of the next clause; ``share`` is its size relative to the mean."""
         self.clauses -= 1
-        own = LONGEST
+        own = int(self.words - self.gap)
         if self.clauses > 0:
-            own = int(self.words / (self.clauses + 1) * share + 0.5)
+            own = int((self.words / (self.clauses + 1) - self.gap) * share + 0.5)
             own = min(own, self.words - SHORTEST * self.clauses)
         own = max(min(own, self.words, LONGEST), min(SHORTEST, self.words))
         self.words -= own

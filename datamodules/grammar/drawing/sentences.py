@@ -23,7 +23,7 @@ from datamodules.grammar.meaning.phrases import (
 if TYPE_CHECKING:  # pydantic takes a while
     from datamodules.grammar.knobs import Knobs
 
-NOUN_SHARE = 0.6  # rough share of clauses with a noun as subject
+NOUN_SHARE = 0.8  # rough share of clauses with a noun as subject
 OPENING_SHARE = 0.15  # share of sentences of several clauses that begin with *when* and the like
 _SAME_TIME = ("when", "while", "before")  # conjunctions that tell the time of their clause
 _FIRST = ("so:then",)  # conjunctions that may take the first place of a clause
@@ -59,10 +59,10 @@ class Sentences(Clauses):
         self.said.clear()
         self.doubts, self._joining = False, _ONCE
         self.draw_tense()
-        mean = MEAN + NOUN_SHARE * self.knobs.distance
+        gap = NOUN_SHARE * self.knobs.distance
         embedding = self.embedding.next_probability()
-        plans, count = plan_clauses(words, mean, embedding, self.random)
-        self.budget = WordBudget(words - len(plans) + 1, count)
+        plans, count = plan_clauses(words, MEAN + gap, embedding, self.random)
+        self.budget = WordBudget(words - len(plans) + 1, count, gap)
         asks = len(plans) == 1 and self.random() < self.questions.next_probability()
         self._draw_mood(plans, count)
         joined: list[Joined] = []
@@ -165,7 +165,8 @@ class Sentences(Clauses):
 
     def _remember(self, place: ClausePlace, last: Clause) -> None:
         """Tell a clause what its pronouns may stand for."""
-        if not last.mode.passive and isinstance(last.object, NounPhrase):
+        plain = not last.mode.passive and last.verb.frame != "inverse"
+        if plain and isinstance(last.object, NounPhrase):
             place.object = last.object
         place.there = isinstance(last.place, Prepositional)
 
@@ -226,7 +227,9 @@ def may_share(joined: Joined) -> bool:
 
 
 def _subject(clause: Clause) -> Participant | None:
-    """Return what is the subject of the sentence in a main clause."""
+    """Return what is the subject of a main clause; None if languages differ in it."""
+    if clause.verb.frame == "inverse":
+        return None
     if clause.mode.passive:
         return clause.object
     return clause.antecedent if clause.subject is None else clause.subject

@@ -23,7 +23,8 @@ OFFSET = 12  # of the law of Zipf and Mandelbrot, for nouns, verbs and adjective
 PLURAL_SHARE = 0.45  # share of plurals among the nouns that have a plural
 OWNABLE = (*OBJECTS, "animal", "food", "idea")  # classes of nouns that may have an owner
 NOT_LIVING = tuple(kind for kind in KINDS if kind not in ANIMATE)
-NO_OWN = ("body",)  # classes without possessives: languages differ in how they say *her hand*
+NO_OWN = ("body", "landmark", "material", "event")
+"""Classes without possessives: languages differ in how they say *her hand*."""
 
 NounForm: TypeAlias = tuple[Noun, bool]  # a noun, and whether it is plural
 Kinds: TypeAlias = tuple[str, ...]
@@ -42,12 +43,15 @@ _COUNTS = ("two", "three", "four", "many", "several")
 _NOT_AS: dict[str, tuple[str, ...]] = {
     "subject": ("some", "own"), "denied subject": ("some", "own", "every"),
     "object": (), "denied object": ("every", *_COUNTS),
-    "oblique": (), "other": ("some",), "denied other": ("some", "every"), "place": ("own",),
+    "oblique": (), "other": ("some", "own"), "denied other": ("some", "own", "every"),
+    "place": ("own",),
     "part": ("some", "own", "every", *_COUNTS), "standard": ("a", "some", "own", "every", *_COUNTS),
 }  # fmt: skip
 """Determiners that a noun phrase does not have, by its role; *other* is an agent or object of a
 verb that is the subject elsewhere, and *part* the second of two phrases with *and*. *Some* is no
 subject in any language: *des hommes* are not the *some* of *some men are ill*."""
+_LASTING = ("size", "age", "shape", "colour", "origin", "material")
+"""Categories of qualities that do not come and go."""
 _PERSONAL = ("my", "our", "own")
 
 CAN, MUST = (Verb(name, "modal", ()) for name in ("can", "must"))
@@ -94,7 +98,7 @@ class Vocabulary:
         self.expressions = {
             section: self._table(words) for section, words in self.lexicon.expressions.items()
         }
-        self.described = tuple(kind for kind in KINDS if self.qualities[kind, False])
+        self.described = tuple(kind for kind in KINDS if self.qualities[kind, ""])
         """Classes of nouns with an adjective that may stand after *be*."""
 
     def _table(self, words: Sequence[Word], offset: int = 0) -> Pool[Word]:
@@ -165,19 +169,20 @@ class Vocabulary:
         ]
         return self._table_or_none(fitting, OFFSET)
 
-    def _qualities(self, key: tuple[str, bool]) -> Pool[Adjective] | None:
-        """Return the adjectives after *be* for a class, all or those that may be a reason.
+    def _qualities(self, key: tuple[str, str]) -> Pool[Adjective] | None:
+        """Return the adjectives after *be* for a class: all, for a ``reason``, or ``passing`` ones.
 
         *French* is a noun there, of a person.
         """
-        kind, reason = key
+        kind, sort = key
         fitting = [
             adjective
             for adjective in self.lexicon.adjectives
             if kind in adjective.kinds
             and adjective.predicative
             and not (adjective.category == "origin" and kind in HUMAN)
-            and (adjective.reason or not reason)
+            and (adjective.reason or sort != "reason")
+            and not (is_lasting(adjective) and sort == "passing")
         ]
         return self._table_or_none(fitting, OFFSET)
 
@@ -195,6 +200,7 @@ class Vocabulary:
     def _modes(self, key: tuple[str, bool, str]) -> Pool[Mode]:
         """Return the modes of a tense, with *can* (``able``) and also *want* (``willing``).
 
+        Those of a ``state`` have no adverb of frequency.
         In the past, only a habit has *never*, *often* and the like; nor has a condition: *he would
         often sleep* is a habit.
         """
@@ -203,7 +209,7 @@ class Vocabulary:
         modes += [(Mode(tense, "not", habit=habit), 3.0)]
         if tense in ("present", "perfect") or habit:
             modes += [(Mode(tense, "never", habit=habit), 1.0)]
-        if tense == "present" or habit:
+        if (tense == "present" or habit) and modals != "state":
             often = enumerate(self.lexicon.expressions["frequency"], 1)
             modes += [(Mode(tense, adverb=adverb, habit=habit), 1 / n) for n, adverb in often]
         if modals == "willing":
@@ -217,7 +223,7 @@ class Vocabulary:
                 for negation, weight in (("", 2.0), ("not", 0.7))
                 for rank, verb in enumerate(verbs, 1)
             ]
-        if modals:
+        if modals in ("able", "willing"):
             modes += [
                 (Mode(tense, negation, modal=verb, habit=habit), weight)
                 for verb, negation, weight in _MODALS.get(tense, ())
@@ -275,6 +281,11 @@ def _forms(ranked: Sequence[tuple[Noun, float]], plural: bool | None) -> Pool[No
                 forms.append((noun, number))
                 weights.append(weight * share)
     return Pool(forms, weights) if forms else None
+
+
+def is_lasting(quality: Adjective) -> bool:
+    """Return whether a quality does not come and go, as one without degrees (*blind*)."""
+    return quality.category in _LASTING or not quality.graded
 
 
 def category_rank(adjective: Adjective) -> int:
