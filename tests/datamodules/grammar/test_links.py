@@ -136,6 +136,9 @@ def test_sure_and_possible_links(mode, english, french, links):
                  frame="ditransitive")],
          "He gives a book to the man and the king.", "Il donne un livre à l'homme et au roi.",
          "0-0 1-1 2-2 3-3 4-4 4-7 5-5 6-5 7-6 8-7 9-8"),
+        # No preposition of the verb: what is an English subject has *à* in French.
+        ([clause(phrase("the king"), "like", object=phrase("the book"), frame="inverse")],
+         "The king likes the book.", "Le livre plaît au roi.", "0-3 1-4 2-2 3-0 4-1"),
         ([seen("the man", "owner", "sleep", subject=phrase("whose dog"), **SLEEP)],
          "I see the man whose dog sleeps.", "Je vois l'homme dont le chien dort.",
          "0-0 1-1 2-2 3-2 4-3 5-5 6-6"),

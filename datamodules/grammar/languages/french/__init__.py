@@ -12,6 +12,7 @@ from datamodules.grammar.languages.language import (
     OBJECT,
     PLACE_GAP,
     POSSIBLE,
+    PREPOSITION,
     RECIPIENT,
     SUBJECT,
     THAT,
@@ -44,8 +45,6 @@ _QUESTIONS = {
     "what": piece([("que", (OBJECT,)), *_ASK]), "where": piece([("où", (PLACE_GAP,)), *_ASK]),
 }  # fmt: skip
 _GOVERNING = (OBJECT, GOVERN)  # roles of a pronoun that holds the preposition of the verb
-
-
 _GroupKey = tuple[Verb, bool, Mode, Agreement, tuple[Word, ...], Agreement | None]
 
 
@@ -157,9 +156,10 @@ class French(Phrases):
 
     def recipient(self, clause: Clause, text: Text) -> None:
         """Write to whom something is given."""
-        recipient = clause.subject if _is_inverse(clause) else clause.recipient
-        if recipient.__class__ is NounPhrase:
-            self.noun_phrase(recipient, text, _TO, clause.unit)
+        if isinstance(clause.recipient, NounPhrase):
+            self.noun_phrase(clause.recipient, text, _TO, clause.unit)
+        elif _is_inverse(clause) and isinstance(clause.subject, NounPhrase):
+            self.noun_phrase(clause.subject, text, _TO_WHOM)
 
     def oblique(self, clause: Clause, text: Text) -> None:
         """Write what follows the preposition of the verb, unless it is a clitic."""
@@ -229,3 +229,4 @@ def _governing(words: tuple[str, ...]) -> Piece:
 
 
 _TO = _governing(("à",))
+_TO_WHOM = piece([("à", (PREPOSITION,))])  # before the English subject of an inverse verb
