@@ -231,6 +231,8 @@ def test_relative_clauses_behind_the_verb():
     assert german(denied) == "sie sieht den Hund nicht, der schläft"
     in_house = Prepositional(Expression("in"), the("house"))
     assert german(replace(sees, place=in_house)) == "sie hat den Hund, der schläft, im Haus gesehen"
+    never = replace(sees, mode=Mode("present", "never"))
+    assert german(never) == "sie sieht nie den Hund, der schläft"
     one = relative(the("dog", determiner="a"), "sleep:intransitive")
     assert german(replace(sees, place=in_house, object=one)) == (
         "sie hat im Haus einen Hund gesehen, der schläft"
@@ -301,7 +303,7 @@ def test_dates_and_places():
          "sie wartet auf den Bus und das Auto"),
         (clause("see:transitive", Mode("present", adverb=Expression("often")),
                 object=two("a dog", "the cat")),
-         "sie sieht einen Hund und die Katze oft"),
+         "sie sieht oft einen Hund und die Katze"),
         (clause("go", oblique=two("the house", "the church")),
          "sie geht in das Haus und die Kirche"),
     ],
@@ -417,6 +419,8 @@ def test_pronouns_before_a_long_subject_of_a_subordinate_clause():
     sings = clause("sing:intransitive")
     sees = clause("see:transitive", PRESENT, the("king"), object=ME)
     assert german(sings, Joined(sees, BECAUSE)) == "sie singt, weil der König mich sieht"
+    recovers = clause("recover", PRESENT, the("king"))
+    assert german(sings, Joined(recovers, BECAUSE)) == "sie singt, weil sich der König erholt"
     sees.subject = relative(the("king"), "sleep:intransitive")
     assert german(sings, Joined(sees, BECAUSE)) == (
         "sie singt, weil mich der König, der schläft, sieht"

@@ -248,11 +248,13 @@ class German(Phrases):
         """Return whether a subject in the middle field stands behind the pronouns.
 
         A noun phrase does (*Montags sieht mich der Mann*), but not where the pronoun would be
-        taken for the subject (*Montags sieht die Frau sie*); in subordinate clauses, only a phrase
-        to which something is added.
+        taken for the subject (*Montags sieht die Frau sie*). In subordinate clauses, only a phrase
+        to which something is added does, and any phrase with the pronoun of a reflexive verb.
         """
         subject = parts.subject
-        if not isinstance(subject, NounPhrase) or (subordinate and not is_extended(subject)):
+        if not isinstance(subject, NounPhrase):
+            return False
+        if subordinate and parts.verb.reflexive is None and not is_extended(subject):
             return False
         core = subject.core
         shows_case = bool(core.determiner) and not subject.plural

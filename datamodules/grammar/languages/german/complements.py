@@ -93,18 +93,22 @@ def _places(clause: Clause, phrases: list[Complement]) -> tuple[int, int]:
 
     A dative that is the subject of the meaning goes before them: *sie fehlt vielen nicht*. So does
     the agent of a passive, but an adverb alone goes before it (*wurde oft vom König gesehen*).
-    Two definite objects have *nie* and *oft* between them. An indefinite object goes behind manner
-    and place (*sie sieht im Haus einen Hund*), unless the clause is negated.
+    Two definite objects have *nie* and *oft* between them; a long object has them before it. An
+    indefinite object goes behind manner and place (*sie sieht im Haus einen Hund*), unless the
+    clause is negated.
     """
     count, denied = len(phrases), clause.mode.negation == "not"
     if clause.mode.passive:
         return (0 if clause.manner is None else count), count
     for number, complement in enumerate(phrases):
-        if complement.participant is clause.subject:
+        phrase = complement.participant
+        if phrase is clause.subject:
             continue
         if not denied and _is_indefinite(complement):
             return number, number
-        if denied and _determiner(complement.participant) in _AFTER_NOT:
+        if not denied and isinstance(phrase, NounPhrase) and is_extended(phrase):
+            return number, count
+        if denied and _determiner(phrase) in _AFTER_NOT:
             return number, count
     return (1 if count > 1 and not denied else count), count
 
