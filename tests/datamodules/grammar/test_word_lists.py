@@ -8,7 +8,7 @@ from datamodules.grammar.meaning.lexicon import MOST_NOUNS, lexicon
 from datamodules.grammar.meaning.phrases import ANIMATE, KINDS
 
 ENGLISH, FRENCH, GERMAN = (read_sections(each.__name__) for each in (english, french, german))
-WORDS, DEFAULT = lexicon(MOST_NOUNS), lexicon(200)
+WORDS, COMMON = lexicon(MOST_NOUNS), lexicon(200)
 
 
 def govern(sections, verb):
@@ -44,8 +44,8 @@ def test_french_datives_have_a_preposition_that_becomes_a_dative():
         assert FRENCH["verbs"][name][1] == "à"
 
 
-def test_the_default_vocabulary_has_separable_verbs_with_many_parts():
-    parts = {verb.name: GERMAN["verbs"][verb.name][0].partition("-") for verb in DEFAULT.verbs}
+def test_common_verbs_have_many_separable_parts():
+    parts = {verb.name: GERMAN["verbs"][verb.name][0].partition("-") for verb in COMMON.verbs}
     separable = {name: part for name, (part, dash, _) in parts.items() if dash}
     assert len(separable) >= 12
     assert len(set(separable.values())) >= 8
@@ -63,8 +63,8 @@ def decisions(words, noun, other):
 def test_common_verbs_decide_the_sense_of_forty_nouns():
     decided = [
         (one, other)
-        for one, other in DEFAULT.senses
-        if any(next(decisions(DEFAULT, *pair), None) for pair in ((one, other), (other, one)))
+        for one, other in COMMON.senses
+        if any(next(decisions(COMMON, *pair), None) for pair in ((one, other), (other, one)))
     ]
     assert len(decided) >= 40
     for sections in (FRENCH, GERMAN):
