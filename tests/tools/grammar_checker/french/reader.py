@@ -88,7 +88,8 @@ class FrenchReader(FrenchRelatives):
         if word in PRONOUNS or self.expression_at(place, "time"):
             return False
         clitic = word in RANKS and (after in RANKS or self.is_finite(after))
-        if clitic and after in WORDS.nouns and word in DETERMINERS:
+        named = after in WORDS.nouns or after in WORDS.adjectives
+        if clitic and named and word in DETERMINERS:
             return self.choose(place)
         return word in ("ne", "n'") or clitic or (word not in DETERMINERS and self.is_finite(word))
 
