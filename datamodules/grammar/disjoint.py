@@ -74,24 +74,30 @@ def template(clause: Clause) -> str:
     parts = (
         clause.verb.frame,
         clause.gap,
+        clause.question,
         mode.tense,
         mode.negation,
         mode.modal is not None,
         mode.adverb is not None,
+        mode.subjunctive,
+        mode.passive,
         *map(_shape, (clause.subject, clause.object, clause.recipient, clause.oblique)),
         clause.complement is not None,
         clause.manner is not None,
         clause.place.__class__.__name__,
         isinstance(clause.time, Adverbial) and "topic" in clause.time.expression.kinds,
         clause.time is not None,
+        clause.time_first,
+        clause.standard is not None,
     )
     return repr(parts)
 
 
 def _shape(participant: Participant | None) -> str:
     if not isinstance(participant, NounPhrase):
-        return participant.__class__.__name__
+        reflexive = participant is not None and participant.reflexive
+        return "reflexive" if reflexive else participant.__class__.__name__
     core = participant.core
     shape = ("plural" if core.plural else "singular", len(core.adjectives))
-    around = (participant.owner, participant.attribute, participant.relative)
+    around = (participant.owner, participant.attribute, participant.relative, participant.beside)
     return repr((*shape, *(part is not None for part in around)))

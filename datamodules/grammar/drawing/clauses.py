@@ -1,27 +1,24 @@
-"""Pool clauses, with the clauses inside them."""
+"""Draws clauses, with the clauses inside them."""
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from datamodules.grammar.drawing.circumstances import is_negated
-from datamodules.grammar.drawing.draws import Mean, Pool, Random, Share, Tables
+from datamodules.grammar.drawing.draws import Mean, Random, Share
+from datamodules.grammar.drawing.frames import BE, ClausePlace, Frames
 from datamodules.grammar.drawing.noun_phrases import can_be_extended, kind_of
-from datamodules.grammar.drawing.participants import Participants, is_simple, refers_back
+from datamodules.grammar.drawing.participants import is_simple, refers_back
 from datamodules.grammar.drawing.plans import DEEPEST, Plan, WordBudget
-from datamodules.grammar.drawing.vocabulary import OWNABLE, Vocabulary
+from datamodules.grammar.drawing.vocabulary import Vocabulary
 from datamodules.grammar.meaning.phrases import (
     ANIMATE,
     HUMAN,
-    KINDS,
     Clause,
-    Mode,
     NounPhrase,
-    Participant,
     Prepositional,
     Pronoun,
-    Verb,
 )
 
 if TYPE_CHECKING:  # pydantic takes a while
@@ -30,54 +27,14 @@ if TYPE_CHECKING:  # pydantic takes a while
 MOST_TRIES, MOST_TRIES_INSIDE = 50, 30  # draws for a place, and inside another clause
 LEAST_GAP = 3  # fewest words of an attribute or of a relative clause
 HABIT_SHARE = 0.3  # share of sentences whose past is one of habits, not of single events
-SUBJECT_GAP_SHARE = 0.6  # share of relative clauses whose antecedent is their subject
 CONDITIONAL = ("supposed", "unreal")  # tenses of the clauses of a condition
-
-BE = Verb("be", "be", KINDS, state=True)
-FRAMES = {
-    "intransitive": (3.0, 1), "transitive": (10.0, 3), "prepositional": (4.0, 4),
-    "motion": (2.0, 4), "ditransitive": (3.5, 6), "quality": (5.0, 2), "location": (1.5, 4),
-    "inverse": (2.0, 3), "reporting": (4.0, 2),
-}  # fmt: skip
-"""Weight of each frame, and its fewest words without the subject."""
-_HOSTS = ("transitive", "prepositional", "reporting")  # frames that may hold a clause at their end
-_ALLOWED = {
-    "place": ("intransitive", "transitive"),
-    "event": ("intransitive", "transitive", "prepositional", "motion", "ditransitive"),
-}
-"""Frames of clauses after *where*, and of events that a person does on purpose."""
-_LOCATED = ("person", "animal", "tool", "container", "text", "vehicle", "furniture", "machine")
-"""Classes that may be somewhere."""
-
-
-@dataclass(slots=True)
-class ClausePlace:
-    """Where a clause stands."""
-
-    subject: Participant | None = None  # a bound pronoun; with some gaps, the antecedent
-    object: NounPhrase | None = None  # the object of the clause before, for a pronoun
-    gap: str = ""
-    antecedent: NounPhrase | None = None
-    governed: tuple[str, str] | None = None  # frame and class of an object that is known already
-    owned: NounPhrase | None = None  # an object with *whose*
-    words: int | None = None  # number of words; None for a part of the budget
-    kind: str = ""  # ``reason`` after *because*, ``event`` after *before*; otherwise empty
-    modal: Verb | None = None  # *want*, in a reason
-    subjunctive: bool = False
-    first: bool = False  # whether *he*, *she* and *they* may stand for persons outside the sentence
-    main: bool = False
-    timed: bool = True  # whether a main clause may have a time of its own
-    fronts: bool = True  # whether a time may stand first in a main clause
-    begins: bool = False  # whether the clause begins the sentence, without a conjunction
-    asks: bool = False
-    there: bool = False  # whether the clause before has a place
 
 
 class NothingLeftError(Exception):
     """No clause of the split fits a place."""
 
 
-class Clauses(Participants):
+class Clauses(Frames):
     """Writer of clauses."""
 
     def __init__(
@@ -91,21 +48,12 @@ class Clauses(Participants):
         super().__init__(vocabulary, knobs, random)
         self._keep = keep
         self.tenses = vocabulary.tenses
-        self.tense, self.habit, self.doubts = "present", False, False
         self.budget = WordBudget(0, 0, 0)
         self.clauses = self.words = 0
         self.embedding = Share(knobs.embedding)
         often = vocabulary.lexicon.expressions["frequency"]
         self._always = next(adverb for adverb in often if adverb.name == "always")
         self._distances = Mean(knobs.distance)
-        self._frames = Tables(self._build_frames)
-        self.predicated = frozenset(kind for kind in KINDS if self._has_predicate(kind))
-        self._owned = {
-            "subject": tuple(kind for kind in OWNABLE if kind in self.predicated),
-            "object": tuple(kind for kind in OWNABLE if self._governs("transitive", kind)),
-        }
-        self.gaps = Tables(self._build_gaps)
-        self.reasons = Tables(self._build_reasons)
 
     def draw_tense(self) -> None:
         """Draw the tense of a sentence, or of a clause after *that*."""
@@ -169,18 +117,8 @@ class Clauses(Participants):
         elif place.gap != "subject" and subject is not place.antecedent:
             clause.subject = subject
             words -= 1 if subject.__class__ is Pronoun else 2
-        modal = clause.mode.modal
-        if modal is not None and modal.subjects and kind_of(subject) not in modal.subjects:
-            clause.mode = clause.mode._replace(modal=None)  # no engine wants to sleep
-        if passive:
-            self.give_agent(clause)
-            frame = "passive"
-            spare = words - 5
-        else:
-            self.participants(clause, frame, subject, place, host)
-            spare = words - FRAMES[frame][1]
-            if place.governed is not None and place.owned is None:
-                spare += 2
+        frame = "passive" if passive else frame
+        spare = words - self.complete(clause, frame, subject, place, host)
         spare -= self._surround(clause, frame, spare, place, host)
         self.words -= spare
         self.budget.words = max(0, self.budget.words + spare)
@@ -286,103 +224,6 @@ class Clauses(Participants):
         allowed = self._distances.allows(wanted)
         return wanted if allowed and self.budget.spare(wanted) else 0
 
-    def _frame(
-        self, words: int, subject: Participant | None, place: ClausePlace, host: bool
-    ) -> tuple[str, Verb]:
-        kind = "" if subject is None else kind_of(subject)
-        verbs = self.vocabulary.verbs
-        mark = ""
-        if place.governed is not None:
-            frame, object_ = place.governed
-            table = verbs[frame, kind, object_, ""]
-            assert table is not None
-            return frame, table.draw(self.random)
-        if place.kind == "reason":
-            reasons = self.reasons[kind]
-            assert reasons is not None
-            frame, mark, place.modal = reasons.draw(self.random)
-        elif host and self.doubts and kind in ("", *HUMAN):
-            self.doubts, frame = False, "doubting"
-        else:
-            if place.kind == "event":
-                mark = "meant"
-            limit = place.kind or ("relative" if place.gap else "")
-            limit = "place" if place.gap == "place" else limit
-            key = kind, min(words - 1, 7), host, limit, self.tense == "present"
-            frame = self._frames[key].draw(self.random)
-        table = verbs[frame, kind, "", mark]
-        verb = BE if table is None else table.draw(self.random)
-        return frame if verb is BE else verb.frame, verb
-
-    def _build_frames(self, key: tuple[str, int, bool, str, bool]) -> Pool[str]:
-        """Return the frames with verbs for a class of subjects (any class: empty), by weight."""
-        kind, words, host, limit, present = key
-        possible = {frame for frame in FRAMES if self._is_possible(frame, kind, limit)}
-        if limit == "relative":  # the subject is the object in some languages: no pronoun fits all
-            possible.discard("inverse")
-        possible = possible.intersection(_ALLOWED.get(limit, FRAMES))
-        # A report of the past would need tenses of its own.
-        allowed = possible - (set() if host and present else {"reporting"})
-        if host:
-            allowed = allowed.intersection(_HOSTS) or allowed
-        fitting = {frame for frame in allowed if FRAMES[frame][1] <= words}
-        shortest = min(allowed, key=lambda frame: (FRAMES[frame][1], frame))
-        weights = {
-            frame: weight
-            for frame, (weight, _) in FRAMES.items()
-            if frame in (fitting or {shortest})
-        }
-        return Pool(weights, weights.values())
-
-    def _is_possible(self, frame: str, kind: str, limit: str = "") -> bool:
-        if frame == "quality":
-            return not kind or self.vocabulary.qualities[kind, ""] is not None
-        if frame == "location":
-            return not kind or kind in _LOCATED
-        mark = "meant" if limit == "event" else ""
-        return self.vocabulary.verbs[frame, kind, "", mark] is not None
-
-    def _build_reasons(self, kind: str) -> Pool[tuple[str, str, Verb | None]] | None:
-        """Return what may be the reason for something that a class of subjects does.
-
-        A reason is a frame, a mark of the verb, and a modal verb.
-        """
-        found: dict[tuple[str, str, Verb | None], float] = {}
-        verbs = self.vocabulary.verbs
-        if self.vocabulary.qualities[kind, "reason"]:
-            found["quality", "", None] = 4
-        if verbs["transitive", kind, "", "reason"]:
-            found["transitive", "reason", None] = 3
-        wish = next((v for v in self.vocabulary.lexicon.verbs if v.name == "want:infinitive"), None)
-        if wish is not None and kind in HUMAN:
-            for frame in ("transitive", "intransitive"):
-                if verbs[frame, kind, "", "meant"]:
-                    found[frame, "meant", wish] = 1.5
-        return Pool(found, found.values()) if found else None
-
-    def _subject_kinds(self, frame: str, verb: Verb) -> tuple[str, ...]:
-        if frame == "location":
-            return _LOCATED
-        return self.vocabulary.described if frame == "quality" else verb.subjects
-
-    def _is_passive(self, place: ClausePlace, host: bool) -> bool:
-        free = not (place.gap or place.governed or place.kind or host)
-        return free and self.random() < self.knobs.passives
-
-    def _mode(self, frame: str, verb: Verb, words: int, place: ClausePlace, passive: bool) -> Mode:
-        if place.kind:
-            mode = Mode(self.tense, modal=place.modal, habit=self.habit)
-        elif frame == "reporting" or words < FRAMES[frame][1] + 3:
-            mode = Mode(self.tense, habit=self.habit)
-        else:
-            modals = "able" if passive else "willing"
-            if verb.state or frame == "inverse":
-                modals = "" if verb is BE else "state"
-            mode = self.vocabulary.modes[self.tense, self.habit, modals].draw(self.random)
-        if place.subjunctive or passive:
-            mode = mode._replace(subjunctive=place.subjunctive, passive=passive)
-        return mode
-
     def _open_gap(self, subject: NounPhrase, words: int, plan: Plan | None) -> None:
         """Put an attribute or a relative clause between a subject and its verb.
 
@@ -427,40 +268,6 @@ class Clauses(Participants):
         self.said.update(adjective.category for adjective in phrase.core.adjectives)
         phrase.relative = self._inside(plan, place, tense, self.habit)
         return phrase.relative
-
-    def _build_gaps(self, key: tuple[str, bool]) -> Pool[str] | None:
-        """Return what the antecedent of a relative clause may be in it, by its class.
-
-        A verb whose object is the antecedent has no noun after it that could hold another clause.
-        """
-        kind, host = key
-        usual = {
-            "subject": SUBJECT_GAP_SHARE * (kind in self.predicated),
-            "object": (1 - SUBJECT_GAP_SHARE) * (not host and self._governs("transitive", kind)),
-        }
-        others = dict.fromkeys(self.other_gaps(kind, host), 1.0)
-        total, share = sum(usual.values()), self.knobs.relatives if others else 0.0
-        if not total:
-            return Pool(others, others.values()) if share else None
-        weights = {name: (1 - share) * weight / total for name, weight in usual.items()}
-        weights |= {name: share / len(others) for name in others}
-        return Pool(weights, weights.values())
-
-    def other_gaps(self, kind: str, host: bool) -> list[str]:
-        """Return the gaps but subject and object that a relative clause of a class may have."""
-        possible = {
-            "owner": kind in HUMAN and bool(self._owned["subject"]),
-            "owner of object": kind in HUMAN and not host and bool(self._owned["object"]),
-            "oblique": not host and self._governs("prepositional", kind),
-            "place": kind == "place",
-        }
-        return [name for name in possible if possible[name]]
-
-    def _governs(self, frame: str, kind: str) -> bool:
-        return self.vocabulary.verbs[frame, "person", kind, ""] is not None
-
-    def _has_predicate(self, kind: str) -> bool:
-        return self._is_possible("intransitive", kind) or self._is_possible("quality", kind)
 
     def _hold(self, clause: Clause, plan: Plan) -> None:
         """Put a clause at the end of another: after *that*, or after the last noun."""

@@ -19,7 +19,7 @@ from datamodules.grammar.meaning.phrases import (
 )
 
 if TYPE_CHECKING:
-    from datamodules.grammar.drawing.clauses import ClausePlace
+    from datamodules.grammar.drawing.frames import ClausePlace
 
 AGENT_SHARE = 0.6  # share of passives with an agent
 REFLEXIVE_SHARE = 0.3  # share of *himself* among the pronouns that are objects of verbs like *wash*

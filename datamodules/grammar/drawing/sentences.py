@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from datamodules.grammar.drawing.clauses import ClausePlace, Clauses
+from datamodules.grammar.drawing.clauses import Clauses
 from datamodules.grammar.drawing.draws import Random, Share
+from datamodules.grammar.drawing.frames import ClausePlace
 from datamodules.grammar.drawing.noun_phrases import kind_of
 from datamodules.grammar.drawing.participants import bound
 from datamodules.grammar.drawing.plans import MEAN, SHORTEST, Plan, WordBudget, plan_clauses
