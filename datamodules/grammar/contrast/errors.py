@@ -340,12 +340,14 @@ def _negated(clause: Clause, mode: Mode) -> Iterator[None]:
 
 def _separate_parts(right: Right) -> Iterator[tuple[int, int, str, str]]:
     """Yield the places of a verb and of its separate part, with the stem and the part."""
-    text, known, code = right.written.text, right.language.separable_verbs, right.language.code
+    text, known = right.written.text, right.language.separable_verbs
+    idle = f"idle_{right.language.code}", f"idle_from_{right.source.code}"
     for clause in right.clauses:
         stem, part = known.get(clause.verb.name, ("", ""))
         verbs = list(places(text, of(clause.unit, VERB)))
         place = next((place for place in verbs if part and text.texts[place] == part), None)
-        if place is not None and verbs[0] != place and not listed(f"idle_{code}", clause.verb.name):
+        is_idle = any(listed(section, clause.verb.name) for section in idle)
+        if place is not None and verbs[0] != place and not is_idle:
             yield verbs[0], place, stem, part
 
 
