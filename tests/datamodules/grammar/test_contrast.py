@@ -90,9 +90,8 @@ def bare(sentence: str) -> list[str]:
 def first_change(pair: ContrastPair) -> tuple[list[str], int, str]:
     """Return the right words, the place of the first wrong one, and the wrong word there."""
     right, wrong = bare(pair.reference), bare(pair.contrastive)
-    place = next(
-        n for n, (one, other) in enumerate(zip(right, wrong, strict=False)) if one != other
-    )
+    wrong += [""] * (len(right) - len(wrong))
+    place = next(n for n, word in enumerate(right) if word != wrong[n])
     return right, place, wrong[place]
 
 
