@@ -221,7 +221,7 @@ def test_coordination(share):
 def test_relatives(share):
     found = []
     knobs = grammar_corpus(relatives=share).knobs
-    gaps = Sentences(Vocabulary(200, 0.9, 0.1), knobs, Random(1).random).other_gaps
+    gaps = Sentences(Vocabulary(400, 0.9, 0.1), knobs, Random(1).random).other_gaps
     for meaning in meanings(6000, 30, relatives=share):
         for clause in clauses(meaning):
             possible = gaps(kind_of(clause.antecedent), True)
@@ -368,7 +368,7 @@ def test_zipf(exponent):
 
 def test_no_noun_takes_more_than_a_hundredth_of_the_words():
     text = [word for pair in pairs(4000, 17) for word in bare_words(pair.source)]
-    nouns = {noun.name for noun in lexicon(200).nouns}
+    nouns = {noun.name for noun in lexicon(400).nouns}
     assert max(Counter(word for word in text if word in nouns).values()) < 0.01 * len(text)
 
 
