@@ -132,11 +132,14 @@ def is_early(parts: Parts, subject: Item) -> bool:
     kinds = [item.kind for item in parts.items[parts.front : place]]
     if parts.owned:
         kinds = list(dropwhile("with".__eq__, kinds))  # *dessen Hund im Haus*
-    if takes_dative_first(parts) and "noun" in kinds:
-        before = kinds.index("noun")
-        kinds[before:] = [kind for kind in kinds[before + 1 :] if kind != "with"]
-        return subject.kind == "noun" and set(kinds) <= set(SHORT_PRONOUNS)
-    return set(kinds) <= set(SHORT_PRONOUNS) and (not kinds or subject.kind == "noun")
+    if kinds and subject.kind != "noun":
+        return False
+    start = len(kinds)
+    if takes_dative_first(parts) and (has_other_front or "noun" in kinds):
+        start = kinds.index("noun") if "noun" in kinds else 0
+    behind = set(kinds[start : start + 1]) - {"noun"} | set(kinds[start + 1 :])
+    allowed = {*SHORT_PRONOUNS, "with", "time", "frequency", "negation"}
+    return set(kinds[:start]) <= set(SHORT_PRONOUNS) and behind <= allowed
 
 
 def takes_dative_first(parts: Parts) -> bool:
