@@ -271,11 +271,14 @@ def _untranslated(
     )
     for _, word, count in by_choice:
         for _ in range(count):
-            match = next((each for each in table.get(word, ()) if left[each] > 0), None)
-            if match is None:
-                yield f"the {kind} '{word}' has no translation among {sorted(left)}"
+            fitting = [each for each in table.get(word, ()) if left[each] > 0]
+            if fitting:  # the one that fewest other words may have
+                claims = {
+                    each: sum(each in table.get(other, ()) for other in words) for each in fitting
+                }
+                left[min(fitting, key=claims.__getitem__)] -= 1
             else:
-                left[match] -= 1
+                yield f"the {kind} '{word}' has no translation among {sorted(left)}"
 
 
 def _wrong_roles(

@@ -141,11 +141,14 @@ class FrenchNouns(Reader):
     def _is_rather_verb(self, place: int) -> bool:
         """Return whether a word such as *vide* is a verb here, not an adjective."""
         forms = WORDS.finite.get(self.words[place], ())
-        waiting = next((each for each in reversed(self.stack) if each.waits), None)
-        fits = waiting is None or any(_fits_subject(form, waiting) for form in forms)
-        if not forms or not fits:
-            return False
         clause = self.clause
+        own = clause.subject is None and not clause.verb
+        waiting = next((each for each in reversed(self.stack) if each.waits), None)
+        fits = own or waiting is None or any(_fits_subject(form, waiting) for form in forms)
+        after, following = self.words[place + 1 : place + 3]
+        joined = self.words[place - 1] == "et" or (after == "et" and following in WORDS.adjectives)
+        if not forms or not fits or joined:
+            return False
         subject_here = clause.subject is None and not clause.verb
         return (subject_here or self.is_awaited() or not clause.verb) != self.choose(place)
 
