@@ -301,8 +301,8 @@ def test_no_noun_before_a_pronoun_has_the_wrong_gender(target):
     for pair in of_category(drawn(target, MANY), "antecedent"):
         right, place, pronoun = first_change(pair)
         gender = pronouns.get(pronoun.lower())
-        before = right[: place if gender else 0]
-        assert [word for word in before if genders_of(word, target) == {gender}] == [], pair
+        before = " ".join(right[: place if gender else 0]).replace("appareil photo", "appareil")
+        assert [word for word in before.split() if genders_of(word, target) == {gender}] == [], pair
 
 
 def genders_of(word: str, target: str) -> set[str]:
