@@ -21,6 +21,9 @@ def wrong_order(parts: Parts) -> str:
     for item in items:
         if item.compares:
             return f"'{item.compares}' is missing after '{item.text}'"
+    adverbs = {item.text for item in items if item.kind == "manner"}
+    if any(item.kind == "quality" and item.text in adverbs for item in items):
+        return "an adverb and an adjective that are one word"
     twice = [kind for kind in ("time", "manner", "frequency") if kinds.count(kind) > 1]
     if twice:
         return f"two adverbs of {twice[0]}"

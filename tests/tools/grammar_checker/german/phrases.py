@@ -133,7 +133,7 @@ class GermanPhrases:
                 yield from self._two(phrase)
             for owner in self._without_owner(phrase.end):
                 genitives = [reading for reading in owner.readings if reading.case == "g"]
-                if genitives and owner.determiner not in ("", "number", "none"):
+                if genitives and owner.determiner not in ("", "number", "none", "kein"):
                     readings = tuple(
                         reading._replace(tally=reading.tally + genitive.tally)
                         for reading in phrase.readings
