@@ -38,7 +38,7 @@ def strange_parts(code: str, stem: str) -> list[str]:
 
 def decides(verb: Verb, role: int, noun: Noun, other: Noun) -> bool:
     """Return whether a verb excludes the ``other`` sense of a subject, or of what it governs."""
-    if noun.name.partition(":")[0] in _OPEN.get(verb.name, ()):
+    if not {noun.name.partition(":")[0], "all"}.isdisjoint(_OPEN.get(verb.name, ())):
         return False
     if role == OBJECT:
         return other.kind in verb.excludes
@@ -145,7 +145,8 @@ def _shows_case(participant: Participant, language: Language) -> bool:
     """Return whether nominative and accusative differ: *er* and *ihn*, *ein* and *einen*."""
     if isinstance(participant, NounPhrase):
         core = participant.core
-        return not core.plural and core.determiner != "" and language.gender(core.noun) == "m"
+        shown = not core.plural and core.determiner not in ("", "whose")
+        return shown and language.gender(core.noun) == "m"
     if participant.reflexive or participant.person not in _THIRD:
         return True
     noun = participant.noun

@@ -79,9 +79,8 @@ def number(right: Right) -> Iterator[Site]:
 
 def coordination(right: Right) -> Iterator[Site]:
     """Yield singular verbs of two subjects (*the man and the woman sleeps*)."""
-    for clause, subject, _ in _subjects(right):
-        second = subject.beside
-        if second is None or subject.core.noun.kind in SINGULAR_ALLOWED:
+    for clause, subject, form in _subjects(right):
+        if not (form and subject.beside) or subject.core.noun.kind in SINGULAR_ALLOWED:
             continue
         core = subject.core._replace(plural=False, determiner="the")
         change = partial(changed, subject, core=core, beside=None)
@@ -294,7 +293,7 @@ def _subjects(right: Right) -> Iterator[tuple[Clause, NounPhrase, str]]:
         open_ = apart or could_be_reversed(clause, subject, right.language)
         core = subject.core
         form = "plural" if core.plural else "singular"
-        shown = shows_number(core.noun, core.determiner, right.language)
+        shown = subject.beside or shows_number(core.noun, core.determiner, right.language)
         yield clause, subject, form if shown and not open_ else ""
 
 

@@ -160,6 +160,18 @@ def test_an_object_that_could_be_the_subject_leaves_the_number_open():
     }
 
 
+def test_an_owned_object_could_be_the_subject():
+    """*dessen Seil der Mann und die Frau findet*: the rope finds them."""
+    man = relative(phrase("the man"), "owner", "find", subject=two("the king", "the queen"),
+                   object=phrase("whose key"))  # fmt: skip
+    assert wrong("coordination", "fr", clause(man, "cough", **SLEEP))
+    assert wrong("coordination", "de", clause(man, "cough", **SLEEP)) == {
+        "der Mann, dessen Schlüssel der König und die Königin findet, hustet"
+    }
+    man.relative.subject = two("the woman", "the queen")
+    assert wrong("coordination", "de", clause(man, "cough", **SLEEP)) == set()
+
+
 def test_a_relative_clause_behind_another_noun_leaves_the_number_open():
     man = relative(phrase("the man"), "subject", "sleep", **SLEEP)
     assert len(wrong("number", "fr", clause(man, "cough"))) == 2
