@@ -199,7 +199,7 @@ def case(right: Right) -> Iterator[Site]:
         other = right.language.verb_of_another_case(clause.verb)
         if other is None or clause.mode.passive or listed("either_case", clause.verb.name):
             continue
-        if isinstance(phrase, NounPhrase):
+        if isinstance(phrase, NounPhrase) and not _could_be_owner(right, phrase):
             change = partial(changed, clause, verb=other)
             yield from _sites(right, (clause.unit, VERB), change, all_of(phrase.unit))
 
@@ -270,6 +270,14 @@ def _sites(
     near = next(places(right.written.text, chosen), None)
     if place is not None and near is not None:
         yield Site(place, near, partial(right.with_wrong, change, chosen), form, attractor)
+
+
+def _could_be_owner(right: Right, phrase: NounPhrase) -> bool:
+    """Return whether a dative behind a noun is a genitive as well (*die Frau der Flasche*)."""
+    core = phrase.core
+    first = next(places(right.written.text, all_of(phrase.unit)), 0)
+    follows_noun = first > 0 and right.written.text.texts[first - 1][:1].isupper()
+    return follows_noun and not core.plural and right.language.gender(core.noun) == "f"
 
 
 def _subject_phrase(clause: Clause) -> NounPhrase | None:
