@@ -129,7 +129,7 @@ def antecedent(right: Right) -> Iterator[Site]:
                     change = partial(changed, joined.clause, **{name: pronoun._replace(noun=other)})
                     if right.sounds_the_same(change):
                         form = f"{right.language.gender(noun)} {wrong}"
-                        build = partial(right.with_wrong, change, lambda unit, role: True)
+                        build = partial(right.with_wrong, change, all_of(joined.clause.unit))
                         yield Site(place, near, build, form)
 
 
@@ -198,6 +198,8 @@ def case(right: Right) -> Iterator[Site]:
         phrase = clause.object
         other = right.language.verb_of_another_case(clause.verb)
         if other is None or clause.mode.passive or listed("either_case", clause.verb.name):
+            continue
+        if clause.gap == "owner":  # *deren Fragen die Schüler helfen*: the pupils help them
             continue
         if isinstance(phrase, NounPhrase) and not _could_be_owner(right, phrase):
             change = partial(changed, clause, verb=other)
