@@ -65,7 +65,7 @@ class Sentences(Clauses):
         plans, count = plan_clauses(words, MEAN + gap, embedding, self.random)
         self.budget = WordBudget(words - len(plans) + 1, count, gap)
         asks = len(plans) == 1 and self.random() < self.questions.next_probability()
-        self._draw_mood(plans, count)
+        moody = self._draw_mood(plans, count)
         joined: list[Joined] = []
         for plan in plans:
             joined.append(self._next(plan, joined, asks))
@@ -77,10 +77,14 @@ class Sentences(Clauses):
             joined.append(self._next(plan, joined))
         self.embedding.count(self.clauses - len(joined), self.clauses - 1)
         self.questions.count(asks, len(joined) == 1)
+        self.moods.count(moody and not self.doubts, self.clauses > 1)
         return joined
 
-    def _draw_mood(self, plans: list[Plan], count: int) -> None:
-        """Draw the first conjunctions: of a condition, a concession, or as usual."""
+    def _draw_mood(self, plans: list[Plan], count: int) -> bool:
+        """Draw the first conjunctions: of a condition, a concession, or as usual.
+
+        Returns whether there is one of the first two, or a doubt.
+        """
         self._opening = self._second = None
         several = len(plans) > 1
         moody = count > 1 and self.random() < self.moods.next_probability()
@@ -93,7 +97,6 @@ class Sentences(Clauses):
                 conjunction = expressions["conditions"].draw(self.random)
         elif moody and self.tense == "present" and any(plan.inside for plan in plans):
             self.doubts = True
-        self.moods.count(self.doubts or conjunction is not None, count > 1)
         opens = several and self.random() < (0.5 if conjunction else OPENING_SHARE)
         if conjunction is None:
             if opens and self.tense in ("present", "past"):
@@ -104,6 +107,7 @@ class Sentences(Clauses):
             self._opening = conjunction
         if conjunction is not None and conjunction in expressions["conditions"].items:
             self.tense = "unreal"
+        return self.doubts or conjunction is not None
 
     def _next(self, plan: Plan, before: list[Joined], asks: bool = False) -> Joined:
         """Draw the next clause of a sentence, with its conjunction."""
