@@ -73,7 +73,7 @@ class Circumstances(NounPhrases):
     def _add(self, filler: str, clause: Clause, spare: int, place_before: bool) -> int:
         """Add one circumstance of at most ``spare`` words; return its words, 0 if none fits."""
         if filler == "place":
-            nowhere = clause.gap == "place" or clause.verb.state
+            nowhere = clause.gap == "place" or clause.verb.state or clause.manner is not None
             return 0 if nowhere else self.add_place(clause, spare, place_before)
         if filler == "attribute":
             phrase = clause.oblique or clause.object
@@ -97,7 +97,8 @@ class Circumstances(NounPhrases):
             clause.place = Adverbial(self.unit(), there)
             return 1
         if spare >= _ATTRIBUTE_WORDS:
-            clause.place = self.place_phrase(_located(clause))
+            role = "denied place" if clause.mode.negation else "place"
+            clause.place = self.place_phrase(_located(clause), role=role)
         return 0 if clause.place is None else _ATTRIBUTE_WORDS
 
     def _add_adjectives(self, clause: Clause, spare: int) -> int:
@@ -131,7 +132,9 @@ class Circumstances(NounPhrases):
         if not topic and random() >= TIME_SHARE:
             return 0
         first = not topic and fronts and random() < knobs.fronting
-        if (host and not first) or not takes_time(clause):
+        # *Wants to swim in the morning*: the morning is that of the infinitive.
+        closed = host or (clause.mode.modal is not None and clause.mode.modal.frame == "infinitive")
+        if (closed and not first) or not takes_time(clause):
             return 0
         front = topic or first
         if front and self.tense == "past" and not self.habit and random() < self.open_words:
@@ -150,8 +153,12 @@ class Circumstances(NounPhrases):
         return expression.words
 
     def _add_manner(self, clause: Clause) -> int:
-        """Add an adverb of manner; no French one fits between *pas* and *de*."""
-        if clause.object.__class__ is NounPhrase and is_negated(clause, clause.object):
+        """Add an adverb of manner, unless a place would seem to belong to the noun before it.
+
+        No French one fits between *pas* and *de*.
+        """
+        denied = clause.object.__class__ is NounPhrase and is_negated(clause, clause.object)
+        if denied or clause.place is not None:
             return 0
         table = self.vocabulary.manners[_located(clause), clause.verb]
         if table is None:

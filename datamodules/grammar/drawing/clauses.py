@@ -11,7 +11,7 @@ from datamodules.grammar.drawing.frames import BE, ClausePlace, Frames
 from datamodules.grammar.drawing.noun_phrases import can_be_extended, kind_of
 from datamodules.grammar.drawing.participants import is_simple, refers_back
 from datamodules.grammar.drawing.plans import DEEPEST, Plan, WordBudget
-from datamodules.grammar.drawing.vocabulary import Vocabulary
+from datamodules.grammar.drawing.vocabulary import Vocabulary, is_lasting
 from datamodules.grammar.meaning.phrases import (
     ANIMATE,
     HUMAN,
@@ -139,6 +139,8 @@ class Clauses(Frames):
         verb, mode = clause.verb, clause.mode
         kinds = verb.objects if mode.passive else self._subject_kinds(frame, verb)
         role = "denied subject" if mode.negation else "subject"
+        if mode.negation and frame == "inverse":  # the object elsewhere
+            role = "denied other"
         senses = None if mode.passive else verb
         subject = self.noun_phrase(kinds, role, extended=distance > 0, verb=senses)
         if mode.passive:
@@ -180,7 +182,8 @@ class Clauses(Frames):
         mode = clause.mode
         if clause.time is None and mode.adverb is None and mode.negation != "never":
             often = self.vocabulary.expressions["frequency"]
-            lasts = clause.verb.state and clause.verb is not BE
+            quality = clause.adjective
+            lasts = is_lasting(quality) if quality else clause.verb.state and clause.verb is not BE
             adverb = self._always if lasts else often.draw(self.random)
             if mode.negation:
                 clause.mode = mode._replace(negation="never")
@@ -286,7 +289,16 @@ class Clauses(Frames):
         if isinstance(host, NounPhrase) and host.relative is None and can_be_extended(host):
             if is_negated(clause, host):  # French would need the subjunctive
                 host.core = host.core._replace(determiner="the")
-            self._relative(host, plan, None)
+            relative = self._relative(host, plan, None)
+            if relative is not None and relative.gap in ("object", "owner"):
+                self._tell_apart(relative, host)
+
+    def _tell_apart(self, relative: Clause, phrase: NounPhrase) -> None:
+        """Give subject and object of a relative clause two numbers: no case may tell them apart."""
+        subject, thing = relative.subject, relative.object or phrase
+        both = isinstance(subject, NounPhrase) and isinstance(thing, NounPhrase)
+        if both and subject.beside is None and subject.plural == thing.plural:
+            self.set_number(subject, not thing.plural)
 
 
 def last_noun(clause: Clause) -> NounPhrase | None:

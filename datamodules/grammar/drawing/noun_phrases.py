@@ -186,7 +186,9 @@ class NounPhrases:
         phrase.core = core._replace(adjectives=tuple(sorted(both, key=category_rank)))
         return True
 
-    def place_phrase(self, located: str, plural: bool | None = None) -> Prepositional | None:
+    def place_phrase(
+        self, located: str, plural: bool | None = None, role: str = "place"
+    ) -> Prepositional | None:
         """Draw a preposition of place with a noun phrase, in one number or both.
 
         ``located`` is the class of what is there.
@@ -199,7 +201,7 @@ class NounPhrases:
         preposition = prepositions.draw(self.random)
         table = self.vocabulary.nouns[preposition.kinds, plural]
         assert table is not None
-        core = self.core(self._unsaid(table), "place", None)
+        core = self.core(self._unsaid(table), role, None)
         return Prepositional(preposition, NounPhrase(self.unit(), core))
 
     def set_number(self, phrase: NounPhrase, plural: bool) -> None:

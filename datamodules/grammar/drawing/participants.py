@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from datamodules.grammar.drawing.circumstances import Circumstances
 from datamodules.grammar.drawing.draws import Pool
 from datamodules.grammar.drawing.noun_phrases import MOST_TRIES, kind_of, noun_of
+from datamodules.grammar.drawing.vocabulary import is_lasting
 from datamodules.grammar.meaning.phrases import (
     FIRST_PLURAL,
     FIRST_SINGULAR,
@@ -73,8 +74,8 @@ class Participants(Circumstances):
 
     def _give_quality(self, clause: Clause, kind: str, sort: str) -> None:
         """Draw a quality of a category that the sentence does not have yet, if chance finds one."""
-        if self.tense == "perfect":  # not *has been old*
-            sort = "passing"
+        if self.tense == "perfect" or clause.mode.adverb is not None:  # not *has been old*
+            sort = sort or "passing"
         qualities = self.vocabulary.qualities
         table = qualities[kind, sort] or qualities[kind, ""]
         assert table is not None
@@ -84,6 +85,8 @@ class Participants(Circumstances):
                 break
         self.said.add(quality.category)
         clause.adjective = quality
+        if is_lasting(quality):
+            clause.mode = clause.mode._replace(adverb=None)
 
     def _give_recipient(
         self, clause: Clause, subject: Participant, place: "ClausePlace", negated: bool

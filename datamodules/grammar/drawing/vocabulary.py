@@ -43,8 +43,8 @@ _COUNTS = ("two", "three", "four", "many", "several")
 _NOT_AS: dict[str, tuple[str, ...]] = {
     "subject": ("some", "own"), "denied subject": ("some", "own", "every"),
     "object": (), "denied object": ("every", *_COUNTS),
-    "oblique": (), "other": ("some", "own"), "denied other": ("some", "own", "every"),
-    "place": ("own",),
+    "oblique": (), "other": ("some", "own"), "denied other": ("some", "own", "every", *_COUNTS),
+    "place": ("own",), "denied place": ("own", "some", "every", *_COUNTS),
     "part": ("some", "own", "every", *_COUNTS), "standard": ("a", "some", "own", "every", *_COUNTS),
 }  # fmt: skip
 """Determiners that a noun phrase does not have, by its role; *other* is an agent or object of a
@@ -57,7 +57,8 @@ _PERSONAL = ("my", "our", "own")
 CAN, MUST = (Verb(name, "modal", ()) for name in ("can", "must"))
 _ABLE = ((CAN, "", 1.0), (CAN, "not", 0.5))
 _MODALS: dict[str, tuple[tuple[Verb, str, float], ...]] = {
-    "present": (*_ABLE, (MUST, "", 0.8), (MUST, "not", 0.3)), "past": _ABLE,
+    "present": (*_ABLE, (MUST, "", 0.8), (MUST, "not", 0.3)),
+    "past": ((CAN, "not", 0.5),),  # *could* is no single event: *was able to*
     "supposed": (*_ABLE, (MUST, "", 0.8)), "unreal": (*_ABLE, (MUST, "", 0.8)),
 }  # fmt: skip
 """Modal verbs by tense, with their negation and their weight."""
@@ -284,8 +285,8 @@ def _forms(ranked: Sequence[tuple[Noun, float]], plural: bool | None) -> Pool[No
 
 
 def is_lasting(quality: Adjective) -> bool:
-    """Return whether a quality does not come and go, as one without degrees (*blind*)."""
-    return quality.category in _LASTING or not quality.graded
+    """Return whether a quality does not come and go: a trait, or one without degrees (*blind*)."""
+    return quality.category in _LASTING or not quality.graded or quality.lasting
 
 
 def category_rank(adjective: Adjective) -> int:

@@ -116,6 +116,7 @@ def _adjective(category: str, cells: list[str]) -> Adjective:
         predicative="attributive" not in flags,
         attributive="predicative" not in flags,
         alone="alone" in flags,
+        lasting="lasting" in flags,
         reason="reason" in flags,
     )
 

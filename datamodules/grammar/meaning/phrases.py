@@ -49,6 +49,7 @@ class Adjective:
     predicative: bool = True  # whether the adjective may stand after *be*
     attributive: bool = True  # whether the adjective may stand before a noun
     alone: bool = False  # fits beside no other adjective (*a pretty big dog* is rather big)
+    lasting: bool = False  # a trait, or a worth: nobody is *generous on Mondays*
     reason: bool = False  # whether what it says of somebody may be a reason (*because he is ill*)
 
 
