@@ -89,6 +89,7 @@ class English(Language):
         self._verbs = {name: EnglishVerb.of(*cells) for name, cells in sections["verbs"].items()}
         self._comparatives = {name: cells[0] for name, cells in sections["comparatives"].items()}
         self._separable = frozenset(sections["separable"])
+        self._giving = frozenset(sections["giving"])
         self._cores = Cache(self._core)
         self._groups: Cache[_Key, Piece] = Cache(lambda key: verb_group(*self._forms(key)))
         self._questions: Cache[_Key, tuple[Piece, Piece]] = Cache(
@@ -157,7 +158,18 @@ class English(Language):
         """Write the verb with its auxiliaries, its negation and its preposition."""
         key = _key(clause)
         group = self._questions[key][1] if _is_inverted(clause) else self._groups[key]
-        text.add(_without_last(group) if self._is_separated(clause) else group, clause.unit)
+        if self._is_separated(clause):
+            group = _parts(group, len(group.texts) - 1)[0]
+        if _precedes_verb(clause):
+            auxiliaries, group = _parts(group, _first_verb(group))
+            text.add(auxiliaries, clause.unit)
+            super().manner(clause, text)
+        text.add(group, clause.unit)
+
+    @override
+    def manner(self, clause: Clause, text: Text) -> None:
+        if not _precedes_verb(clause):
+            super().manner(clause, text)
 
     def _is_separated(self, clause: Clause) -> bool:
         """Return whether a pronoun stands between a verb and its particle (*wake me up*)."""
@@ -165,6 +177,14 @@ class English(Language):
             is_pronoun(clause.object)
             and clause.verb.name in self._separable
             and not clause.mode.passive
+        )
+
+    def _is_given(self, clause: Clause) -> bool:
+        """Return whether a recipient stands before the object (*gives me the book*)."""
+        return (
+            is_pronoun(clause.recipient)
+            and isinstance(clause.object, NounPhrase)
+            and clause.verb.name in self._giving
         )
 
     def _forms(self, key: _Key) -> tuple[EnglishVerb, Mode, int, EnglishVerb | None]:
@@ -176,14 +196,17 @@ class English(Language):
     def object(self, clause: Clause, text: Text) -> None:
         if clause.object is None or clause.mode.passive or _fronts_object(clause):
             return
+        if self._is_given(clause):
+            assert clause.recipient is not None
+            self._participant(clause.recipient, RECIPIENT, clause, text)
         self._participant(clause.object, OBJECT, clause, text)
         if self._is_separated(clause):
             particle = self._verbs[clause.verb.name].base.split()[-1]
             text.add(piece([(particle, (VERB,))]), clause.unit)
 
     def recipient(self, clause: Clause, text: Text) -> None:
-        """Write to whom something is given."""
-        if clause.recipient is not None:
+        """Write to whom something is given, unless it is said already."""
+        if clause.recipient is not None and not self._is_given(clause):
             text.add(_TO, clause.unit)
             self._participant(clause.recipient, RECIPIENT, clause, text)
 
@@ -262,9 +285,36 @@ def _determiner(core: Core, following: str) -> str:
 
 
 @cache
-def _without_last(group: Piece) -> Piece:
-    last = len(group.texts) - 1
-    return Piece(group.texts[:last], tuple(each for each in group.played if each[0] < last))
+def _parts(group: Piece, end: int) -> tuple[Piece, Piece]:
+    """Return the words of a group before the word ``end``, and the others."""
+    before = tuple(each for each in group.played if each[0] < end)
+    after = tuple((word - end, *role) for word, *role in group.played if word >= end)
+    return Piece(group.texts[:end], before), Piece(group.texts[end:], after)
+
+
+@cache
+def _first_verb(group: Piece) -> int:
+    """Return the number of the first word of a group that is no auxiliary."""
+    return next(word for word, role, _ in group.played if role == VERB >> 1)
+
+
+def _precedes_verb(clause: Clause) -> bool:
+    """Return whether an adverb of manner stands before the verb (*reluctantly obeys the king*).
+
+    It does so before a noun phrase, but not behind a relative clause, whose verb it would seem to
+    belong to (*the man who called quickly opened the door*).
+    """
+    mode, subject = clause.mode, subject_of(clause)
+    if (
+        clause.manner is None
+        or mode.negation
+        or not (mode.modal is None or mode.modal.name == "can")
+    ):
+        return False
+    if isinstance(subject, NounPhrase) and subject.relative is not None and not clause.gap:
+        return False
+    following = clause.subject if mode.passive else clause.object or clause.oblique
+    return isinstance(following, NounPhrase) and not _fronts_object(clause)
 
 
 def _key(clause: Clause) -> _Key:

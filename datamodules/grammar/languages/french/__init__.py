@@ -182,8 +182,10 @@ class French(Phrases):
         """Write the adjective after *be*, with its degree, and what it is compared with."""
         if clause.adjective is None:
             return
-        _, gender, plural = self.agreement(subject_of(clause))
-        form = self._words.adjective(clause.adjective, gender, plural)
+        subject = subject_of(clause)
+        noun = subject.core.noun if isinstance(subject, NounPhrase) else subject.noun
+        _, gender, plural = self.agreement(subject)
+        form = self._words.adjective(clause.adjective, noun, gender, plural)
         better = self._words.comparative(clause.adjective, gender, plural)
         text.add(self.graded(clause, form, better), clause.unit)
         if clause.standard is not None:

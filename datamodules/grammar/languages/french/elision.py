@@ -1,7 +1,5 @@
 """What French words do to their neighbours: elision (*l'homme*) and contraction (*du*)."""
 
-from collections.abc import Sequence
-
 ASPIRATED = "*"  # before a word with an aspirated h: no elision, no liaison form
 CLITIC = "+"  # before a pronoun spelt like an article: no contraction (*de le voir*)
 
@@ -10,7 +8,6 @@ _ELIDING_Y = ("yeux", "yeuse")  # beginnings with y that cause elision, unlike *
 _CONTRACTED = {
     ("de", "le"): "du",
     ("de", "les"): "des",
-    ("de", "des"): "de",
     ("à", "le"): "au",
     ("à", "les"): "aux",
     ("à", "lequel"): "auquel",
@@ -33,31 +30,15 @@ def causes_elision(word: str) -> bool:
 def elide_and_contract(texts: list[str]) -> None:
     """Elide and contract words in place, from the last to the first.
 
-    Elision comes first, since *l'* does not contract: *de* + *le* + *hôpital* is *de l'hôpital*. A
-    contraction may make a new *de*, which may elide: *de* + *des* + *églises* is *d'églises*.
+    Elision comes first, since *l'* does not contract: *de* + *le* + *hôpital* is *de l'hôpital*.
     """
     changing = [place for place, word in enumerate(texts[:-1]) if word in _CHANGING]
     for place in reversed(changing):
-        _merge_at(texts, place)
-
-
-def _merge_at(texts: list[str], place: int) -> None:
-    following = _next(texts, place)
-    word, after = texts[place], texts[following]
-    contracted = _CONTRACTED.get((word, after))
-    if contracted is not None:
-        texts[following] = MERGED
-        word = contracted
-        following = _next(texts, following)
-        after = texts[following] if following < len(texts) else ""
-    if word == "si":
-        texts[place] = "s'" if after in ("il", "ils") else word
-    else:
-        texts[place] = _ELIDED.get(word, word) if causes_elision(after) else word
-
-
-def _next(texts: Sequence[str], place: int) -> int:
-    place += 1
-    while place < len(texts) and texts[place] == MERGED:
-        place += 1
-    return place
+        word, after = texts[place], texts[place + 1]
+        contracted = _CONTRACTED.get((word, after))
+        if contracted is not None:
+            texts[place], texts[place + 1] = contracted, MERGED
+        elif word == "si":
+            texts[place] = "s'" if after in ("il", "ils") else word
+        elif causes_elision(after):
+            texts[place] = _ELIDED.get(word, word)

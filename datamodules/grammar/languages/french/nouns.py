@@ -138,23 +138,31 @@ class FrenchNouns:
             return self._synonyms[noun.name]
         return self._nouns.get(noun.name) or FrenchNoun(noun.name, noun.name, noun.gender or "m")
 
-    def adjective(self, adjective: Adjective, gender: str, is_plural: bool) -> str:
-        """Return the form of an adjective after *être*."""
-        return self._adjectives[adjective.name].agreed(gender, is_plural)
+    def _forms_for(self, adjective: Adjective, noun: Noun | None) -> AdjectiveForms:
+        """Return the forms of an adjective, which may be another for a class (*un gros chat*)."""
+        kind = "" if noun is None else noun.kind
+        of_class = self._adjectives.get(f"{adjective.name}:{kind}")
+        return of_class or self._adjectives[adjective.name]
+
+    def adjective(
+        self, adjective: Adjective, noun: Noun | None, gender: str, is_plural: bool
+    ) -> str:
+        """Return the form of an adjective after *être*, said of a noun."""
+        return self._forms_for(adjective, noun).agreed(gender, is_plural)
 
     def comparative(self, adjective: Adjective, gender: str, is_plural: bool) -> str | None:
         """Return a comparative in one word (*meilleur*), if there is one."""
         forms = self._comparatives.get(adjective.name)
         return None if forms is None else forms.agreed(gender, is_plural)
 
-    def core(self, core: Core, without_article: bool) -> Piece:
-        """Write determiner, adjectives and noun; ``without_article`` as after *sans*."""
+    def core(self, core: Core) -> Piece:
+        """Write determiner, adjectives and noun."""
         forms = self.forms(core.noun, core.synonym)
         noun = forms.plural if core.plural else forms.singular
         words: list[Word] = [(word, (NOUN,)) for word in noun.split()]
         before, joins = 0, False
         for place in range(len(core.adjectives) - 1, -1, -1):
-            adjective = self._adjectives[core.adjectives[place].name]
+            adjective = self._forms_for(core.adjectives[place], core.noun)
             role = (FIRST_ADJECTIVE + 2 * place,)
             if adjective.stands_before:
                 liaison = (forms.gender, core.plural) == ("m", False) and causes_elision(
@@ -167,8 +175,6 @@ class FrenchNouns:
                 words += [("et", ())] if joins else []
                 words.append((adjective.agreed(forms.gender, core.plural), role))
                 joins = core.adjectives[place].category not in _CLASSIFYING
-        if without_article:
-            return piece(words)
         determiner = _determiner(core, forms.gender, words[0][0], before > 0)
         return piece([*((word, (DETERMINER,)) for word in determiner), *words])
 

@@ -98,17 +98,16 @@ class Phrases(Language):
             text.add(before, unit)
         core = phrase.core
         if phrase.owner is not None:
-            text.add(self._cores[core._replace(determiner="the"), False], phrase.unit)
+            text.add(self._cores[core._replace(determiner="the")], phrase.unit)
             text.add(_OF, phrase.owner.unit)
-            text.add(self._cores[phrase.owner.core, False], phrase.owner.unit)
+            text.add(self._cores[_behind(phrase.owner.core, _OF)], phrase.owner.unit)
         else:
-            text.add(self._cores[core, _drops_article(core, before)], phrase.unit)
+            text.add(self._cores[_behind(core, before)], phrase.unit)
         if phrase.beside is not None:
             text.add(_AND, phrase.unit)
             repeated = _repeated(before)
             text.add(repeated, unit)
-            without = _drops_article(phrase.beside.core, repeated)
-            text.add(self._cores[phrase.beside.core, without], phrase.beside.unit)
+            text.add(self._cores[_behind(phrase.beside.core, repeated)], phrase.beside.unit)
         if phrase.attribute is not None:
             self.place_of(phrase.attribute, text)
         if phrase.relative is not None:
@@ -120,8 +119,8 @@ class Phrases(Language):
         words = ("le", day, MONTHS[date.month - 1], str(date.year))
         return piece((word, (2 * role,)) for role, word in enumerate(words))
 
-    def _core(self, key: tuple[Core, bool]) -> Piece:
-        return self._words.core(*key)
+    def _core(self, core: Core) -> Piece:
+        return self._words.core(core)
 
     def agreement(self, participant: Participant) -> Agreement:
         """Return what agrees with a participant: two nouns are feminine if both are."""
@@ -184,14 +183,11 @@ def _repeated(before: Piece) -> Piece:
     return piece((word, (2 * before.played[-1][1],)) for word in words)
 
 
-def _drops_article(core: Core, before: Piece) -> bool:
-    """Return whether the article falls: *sans chapeau*, *près de maisons*."""
-    if not before.texts:
-        return False
-    last = before.texts[-1]
-    return (last == "sans" and core.determiner in ("a", "some")) or (
-        last == "de" and core.determiner == "some"
-    )
+def _behind(core: Core, before: Piece) -> Core:
+    """Return a core with what *de des* becomes (*près de quelques maisons*), without *de la*."""
+    if core.determiner != "some" or not before.texts or before.texts[-1] != "de":
+        return core
+    return core._replace(determiner="quelques" if core.plural and not core.denied else "")
 
 
 @cache
