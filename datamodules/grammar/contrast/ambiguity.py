@@ -36,9 +36,12 @@ def strange_parts(code: str, stem: str) -> list[str]:
     return _LISTS[f"strange_{code}"].get(stem, [""])[0].split()
 
 
-def decides(verb: Verb, role: int, noun: Noun, other: Noun) -> bool:
+def decides(verb: Verb, role: int, noun: Noun, other: Noun, language: Language) -> bool:
     """Return whether a verb excludes the ``other`` sense of a subject, or of what it governs."""
-    if not {noun.name.partition(":")[0], "all"}.isdisjoint(_OPEN.get(verb.name, ())):
+    open_ = _OPEN.get(verb.name, ())
+    if noun.name.partition(":")[0] in open_ or "all" in open_:
+        return False
+    if listed(f"covers_{language.code}", noun.name):
         return False
     if role == OBJECT:
         return other.kind in verb.excludes
@@ -124,7 +127,9 @@ def _may_stand_for_a_clause(clause: Clause, name: str) -> bool:
     kinds = clause.verb.subjects if name == "subject" else clause.verb.objects
     if clause.verb.frame == "be":
         kinds = () if clause.adjective is None else clause.adjective.kinds
-    return not set(_SAID).isdisjoint(kinds)
+    # One also *wants it* or *loves it* when somebody does something.
+    feels = name == "object" and clause.verb.state
+    return feels or not set(_SAID).isdisjoint(kinds)
 
 
 def could_be_reversed(clause: Clause, subject: NounPhrase, language: Language) -> bool:
@@ -135,18 +140,19 @@ def could_be_reversed(clause: Clause, subject: NounPhrase, language: Language) -
     other = clause.antecedent if clause.gap == "object" else clause.object
     if other is None or clause.mode.passive or language.verb_of_another_case(clause.verb) is None:
         return False
-    plural = other.person != THIRD_SINGULAR
-    return plural != subject.plural and not (
-        _shows_case(subject, language) or _shows_case(other, language)
-    )
+    two = isinstance(other, NounPhrase) and other.beside is not None  # *sieht ein Tier und Kühe*
+    agrees = two or (other.person != THIRD_SINGULAR) != subject.plural
+    return agrees and not (_shows_case(subject, language) or _shows_case(other, language))
 
 
 def _shows_case(participant: Participant, language: Language) -> bool:
     """Return whether nominative and accusative differ: *er* and *ihn*, *ein* and *einen*."""
     if isinstance(participant, NounPhrase):
-        core = participant.core
+        core, beside = participant.core, participant.beside
         shown = not core.plural and core.determiner not in ("", "whose")
-        return shown and language.gender(core.noun) == "m"
+        return (shown and language.gender(core.noun) == "m") or (
+            beside is not None and _shows_case(beside, language)
+        )
     if participant.reflexive or participant.person not in _THIRD:
         return True
     noun = participant.noun

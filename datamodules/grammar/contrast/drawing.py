@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice, zip_longest
 
 from datamodules.contrast_pairs import ContrastPair
-from datamodules.grammar.contrast.edits import Right, Site, write
+from datamodules.grammar.contrast.edits import Right, Site
 from datamodules.grammar.contrast.errors import CONTROLLED, sites
 from datamodules.grammar.drawing.draws import Pool, Share
 from datamodules.grammar.drawing.sentences import Sentences
@@ -38,7 +38,7 @@ def draw_contrast(
         if not lacking:
             break
         wanted = DISTANCES if usual else lacking
-        right = Right(meaning, source, target, write(meaning, target), lexicon, random)
+        right = Right(meaning, source, target, lexicon, random)
         for category, site in sites(right):
             distance = _distance(right, site.decides, site.near)
             if distance in wanted and made[distance, category] < MOST_OF_ONE:
@@ -64,18 +64,18 @@ def _meanings(sentences: Sentences, longest: int) -> Iterator[tuple[bool, list[J
 
 
 def _evenly(cells: Cells, distance: int) -> Iterator[ContrastPair]:
+    """Yield pairs of a distance: of one category after the other, and of one form after another.
+
+    Every distance begins with another form: some have more forms than pairs are wanted.
+    """
     columns: dict[str, list[list[ContrastPair]]] = defaultdict(list)
-    for key in sorted(cells):
-        if key[0] == distance:
-            columns[key[1]].append(cells[key])
-    turns = (_in_turn(_rotated(forms, distance)) for forms in columns.values())
-    return islice(_in_turn(list(turn) for turn in turns), EACH)
-
-
-def _rotated(forms: list[list[ContrastPair]], distance: int) -> list[list[ContrastPair]]:
-    """Begin with another form at every distance: some have more forms than pairs are wanted."""
-    first = STEP * distance % len(forms)
-    return forms[first:] + forms[:first]
+    for far, category, form in sorted(cells):
+        if far == distance:
+            columns[category].append(cells[far, category, form])
+    for forms in columns.values():
+        first = STEP * distance % len(forms)
+        forms[:] = forms[first:] + forms[:first]
+    return islice(_in_turn(list(_in_turn(forms)) for forms in columns.values()), EACH)
 
 
 def _in_turn(lists: Iterable[list[ContrastPair]]) -> Iterator[ContrastPair]:
@@ -85,14 +85,16 @@ def _in_turn(lists: Iterable[list[ContrastPair]]) -> Iterator[ContrastPair]:
 
 def _pair(right: Right, category: str, site: Site) -> ContrastPair | None:
     """Return a pair, or None if the error shows in no word, or in their number, or is too far."""
-    wrong = site.build()
-    if wrong is None:
+    words = site.wrong()
+    if words is None:
         return None
-    sentence, place = wrong
-    reference = punctuated(right.written.sentence, right.meaning)
-    contrastive = punctuated(sentence, right.meaning)
+    both = enumerate(zip_longest(right.text.texts, words))
+    place = next((number for number, (one, other) in both if one != other), None)
+    reference, contrastive = (
+        punctuated(right.sentence(each), right.meaning) for each in (right.text.texts, words)
+    )
     equally_long = len(contrastive.split()) == len(reference.split())
-    if contrastive == reference or not (equally_long or category in CONTROLLED):
+    if place is None or contrastive == reference or not (equally_long or category in CONTROLLED):
         return None
     distance = _distance(right, site.decides, place)
     if distance not in DISTANCES:
@@ -102,5 +104,4 @@ def _pair(right: Right, category: str, site: Site) -> ContrastPair | None:
 
 
 def _distance(right: Right, one: int, other: int) -> int:
-    numbers = right.written.numbers
-    return abs(numbers[one] - numbers[other])
+    return abs(right.numbers[one] - right.numbers[other])

@@ -12,7 +12,7 @@ import pytest
 
 from datamodules.contrast_pairs import ContrastPair
 from datamodules.grammar.contrast import drawing
-from datamodules.grammar.contrast.edits import Right, write
+from datamodules.grammar.contrast.edits import Right
 from datamodules.grammar.contrast.errors import CATEGORIES, CONTROLLED
 from datamodules.grammar.languages import find_language
 from datamodules.grammar.languages.language import read_sections
@@ -126,13 +126,13 @@ def test_a_wrong_number_changes_the_verb_alone():
 
 def wrong(category: str, target: str, *joined: Built, source: str = "en") -> set[str]:
     """Return the wrong sentences of a category."""
-    language = find_language(target)
     parts = [each for one in joined for each in (one if isinstance(one, list) else [one])]
     meaning = [each if isinstance(each, Joined) else Joined(each) for each in parts]
-    written = write(meaning, language)
-    right = Right(meaning, find_language(source), language, written, LEXICON, Random(1).random)
-    built = [site.build() for site in CATEGORIES[category](right)]
-    return {each[0] for each in built if each is not None and each[0] != written.sentence}
+    right = Right(
+        meaning, find_language(source), find_language(target), LEXICON, Random(1).random
+    )
+    built = (site.wrong() for site in CATEGORIES[category](right))
+    return {right.sentence(each) for each in built if each} - {right.sentence(right.text.texts)}
 
 
 def it(noun_phrase: NounPhrase) -> Pronoun:
