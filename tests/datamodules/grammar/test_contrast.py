@@ -128,9 +128,7 @@ def wrong(category: str, target: str, *joined: Built, source: str = "en") -> set
     """Return the wrong sentences of a category."""
     parts = [each for one in joined for each in (one if isinstance(one, list) else [one])]
     meaning = [each if isinstance(each, Joined) else Joined(each) for each in parts]
-    right = Right(
-        meaning, find_language(source), find_language(target), LEXICON, Random(1).random
-    )
+    right = Right(meaning, find_language(source), find_language(target), LEXICON, Random(1).random)
     built = (site.wrong() for site in CATEGORIES[category](right))
     return {right.sentence(each) for each in built if each} - {right.sentence(right.text.texts)}
 
