@@ -62,6 +62,8 @@ class Clause:
     adverb: bool = False  # whether an adverb or time has followed the verb
     manner: str = ""
     times: list[str] = field(default_factory=list)
+    marks: set[str] = field(default_factory=set)  # of ``clash.py``
+    first: bool = False  # whether a time stands before the subject
     places: list[str] = field(default_factory=list)
     """Nouns after prepositions of place, empty for adverbs."""
     goals: list[str] = field(default_factory=list)

@@ -8,9 +8,10 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from typing import ClassVar
 
+from tests.tools.grammar_checker.clash import clashes
 from tests.tools.grammar_checker.parts import Clause, Phrase, mention_of
 from tests.tools.grammar_checker.translation import Attached, Governed, Placed, Roles
-from tests.tools.grammar_checker.words import Expressions
+from tests.tools.grammar_checker.words import TRAITS, Expressions
 
 KINDS = (
     "verb", "tense", "adjective", "name", "person", "determiner", "negation", "adverb", "question",
@@ -19,11 +20,16 @@ KINDS = (
 """What is counted on both sides of a pair."""
 TENSES = {"imperfect": "past", "compound": "past", "perfect": "past", "past subjunctive": "past"}
 """What tenses and moods are counted as."""
+TIMES = ("habit", "counted", "single")
+"""Kinds of times that ``clash.py`` knows."""
 
 
 class Reader(ABC):
     expressions: Expressions
     conditional: ClassVar[frozenset[str]]  # words for *if*
+    restricting: ClassVar[frozenset[str]]  # *when* and *while*, which may belong to a time
+    places: ClassVar[frozenset[str]]  # prepositions of places
+    quantities: ClassVar[tuple[str, ...]]  # determiners of more than one, other than numbers
     joining: ClassVar[frozenset[str]]  # words for *and* and *but*
 
     def __init__(self, words: list[str], flips: frozenset[int] = frozenset()) -> None:
@@ -123,6 +129,8 @@ class Reader(ABC):
         else:
             self._close_down_to(0)
         conjunction = " ".join(self.words[self.at : self.at + found])
+        if conjunction in self.restricting and self.expression_before(self.at, "habit"):
+            self.report(f"'{conjunction}' reads as which of the times before it")
         self.stack = [Clause("main", conjunction, mood=self.mood_after(conjunction))]
         self.at += found
         return True
@@ -161,6 +169,8 @@ class Reader(ABC):
             if not found:
                 continue
             clause = self.clause
+            if use == "manner" and clause.waits and self.verb_begins():
+                return False
             stops = self.words[self.at + found] == ","
             if use == "particle" and not (stops and clause.subject is None and not clause.verb):
                 continue
@@ -189,17 +199,25 @@ class Reader(ABC):
             self.seen["adverb"][use] += 1
         if use == "time":
             clause.times.append(text)
+            clause.first |= clause.subject is None
+            clause.marks |= {each for each in TIMES if self.is_expression(text, each)}
         elif use == "place":
             clause.place = True
             clause.places.append("")
         elif use == "manner":
             clause.manner = text
+            clause.marks.add("manner")
+
+    def mark_trait(self, adjective: str) -> None:
+        if adjective in TRAITS:
+            self.clause.marks.add("trait")
 
     def take(self, use: str) -> bool:
         """Read a fixed expression of a use, if there is one; return whether there is."""
         found = self.expression_at(self.at, use)
         self.at += found
         self.seen["adverb"][use] += bool(found)
+        self.clause.marks |= {use} if found else set()
         return bool(found)
 
     def expression_at(self, place: int, use: str) -> int:
@@ -208,6 +226,16 @@ class Reader(ABC):
             if found == use and tuple(self.words[place : place + len(words)]) == words:
                 return len(words)
         return 0
+
+    def is_expression(self, text: str, use: str) -> bool:
+        """Return whether a text is a fixed expression of a use."""
+        words = tuple(text.split())
+        return (words, use) in self.expressions.get(words[0], ())
+
+    def expression_before(self, place: int, use: str) -> bool:
+        """Return whether an expression of a use ends at a place."""
+        ends = range(max(0, place - 5), place)
+        return any(each + self.expression_at(each, use) == place for each in ends)
 
     # Clauses.
 
@@ -236,9 +264,12 @@ class Reader(ABC):
         return begun
 
     def _verb(self) -> None:
+        depth = len(self.stack)
         while self.clause.verb and len(self.stack) > 1:
             self._close(self.stack.pop())
         clause = self.clause
+        if len(self.stack) < depth and self.squints():
+            self.report(f"an adverb between two verbs before '{self.words[self.at]}'")
         if clause.verb:
             self.report(f"'{self.words[self.at]}' is a second verb")
             clause = Clause("main", subject=Phrase("?", plural=None))
@@ -259,6 +290,8 @@ class Reader(ABC):
         if not clause.verb:
             self.report("a clause without a verb")
         else:
+            for finding in clashes(clause.marks):
+                self.report(f"'{clause.verb}': {finding}")
             self.close(clause)
             self._note(clause)
             self.closed.append(clause)
@@ -281,9 +314,13 @@ class Reader(ABC):
             self._note_governed(verb, thing, "object", clause)
             use = "agent" if thing or clause.gap else "alone"
             self._note_governed(verb, None if clause.shared else subject, use, clause)
-        inner = clause.kind != "main"
-        for _ in clause.times:
-            self.placed.append(Placed("time", "", verb, inner))
+
+    def _note_places(self, clause: Clause, followers: list[Clause]) -> None:
+        """Note times and places of a clause; main clauses behind it share a time that is first."""
+        verb, inner = f"{clause.verb} {clause.particle}".strip(), clause.kind != "main"
+        followed = any(each.kind == "main" and not each.conjunction for each in followers)
+        wide = clause.first and (followed or "chain" in clause.marks)
+        self.placed += [Placed("time", "", verb, inner, wide) for _ in clause.times]
         for kind, places in (("place", clause.places), ("goal", clause.goals)):
             for place in places:
                 named = place in ("name", "town")
@@ -311,7 +348,8 @@ class Reader(ABC):
             self.report("a future beside a condition in the past")
         if unreal and not conditions:
             self.report(f"'{unreal[0].verb}' in the conditional without a condition")
-        for clause in self.closed:
+        for number, clause in enumerate(self.closed, 1):
+            self._note_places(clause, self.closed[number:])
             tense = TENSES.get(clause.tense, clause.tense)
             if tense == "unreal" and (clause in conditions or clause.kind != "main"):
                 self.report(f"'{clause.verb}' in the conditional in an inner clause")
@@ -330,6 +368,8 @@ class Reader(ABC):
                 clause.prepositions.add(preposition)
             elif clause.subject is None:
                 self.report(f"'{preposition} {phrase.text}' before the subject")
+            elif not self.question and preposition in self.places:
+                self._check_attribute(clause, phrase, preposition)
         elif clause.verb:
             if clause.direct is not None:
                 self.report(f"'{phrase.text}' is a second object")
@@ -342,7 +382,22 @@ class Reader(ABC):
             self.report(f"'{phrase.text}' stands between subject and verb")
         clause.near = phrase.parts[-1] if phrase.parts else phrase
 
+    def _check_attribute(self, clause: Clause, place: Phrase, preposition: str) -> None:
+        """Check a place that belongs to a noun before the verb (*the tree near the house*)."""
+        head = clause.near
+        if head is not None and self.is_person(head):
+            self.report(f"'{preposition} {place.text}' beside the person '{head.text}'")
+        elif "attribute" in clause.marks:
+            self.report(f"'{preposition} {place.text}' behind another place")
+        if place.determiner in self.quantities or place.determiner.isdigit():
+            self.report(f"'{preposition} {place.text}' tells not which place")
+        clause.marks.add("attribute")
+
     # What the languages differ in.
+
+    @abstractmethod
+    def is_person(self, phrase: Phrase) -> bool:
+        """Return whether a noun phrase can only mean a person."""
 
     @abstractmethod
     def asks(self, clause: Clause) -> bool:
@@ -359,6 +414,10 @@ class Reader(ABC):
     @abstractmethod
     def related(self) -> bool:
         """Read what begins a relative or object clause; return whether there is such a word."""
+
+    def squints(self) -> bool:
+        """Return whether an adverb here may belong to an inner clause or to the outer verb."""
+        return False
 
     @abstractmethod
     def verb_begins(self) -> bool:

@@ -158,10 +158,10 @@ def test_right_and_wrong_sentences(construction: str) -> None:
 def test_sides_are_checked_alone() -> None:
     assert check_french("Ces hommes ont vu la grande maison rouge.") == []
     assert check_french("Ces hommes a vu la grande maison rouge.") != []
-    assert check_english("The men near the house are tired.") == []
-    assert check_english("The men near the house is tired.") != []
-    assert check_german("Die Männer nahe dem Haus sind müde.") == []
-    assert check_german("Die Männer nahe dem Haus ist müde.") != []
+    assert check_english("The trees near the house are old.") == []
+    assert check_english("The trees near the house is old.") != []
+    assert check_german("Die Bäume nahe dem Haus sind alt.") == []
+    assert check_german("Die Bäume nahe dem Haus ist alt.") != []
 
 
 def test_a_habit_beside_a_single_event() -> None:
@@ -173,5 +173,5 @@ def test_a_habit_beside_a_single_event() -> None:
     assert check_french("La nuit dernière, il a cherché l'animal qui a vu le chat.") == []
     assert check_french("Il dit toujours qu'il a cherché le chat.") == []
     # What happens every year may be his saying.
-    assert check_french("Il dit que le chat qui est tombé était grand chaque année.") == []
-    assert check_french("Le chat qui est tombé dormait chaque année.") != []
+    assert check_french("Il dit que le chat qui est tombé était malade tous les ans.") == []
+    assert check_french("Le chat qui est tombé dormait tous les ans.") != []

@@ -64,6 +64,9 @@ class Placed(NamedTuple):
     noun: str  # after the preposition of place; empty for a name, an adverb or a time
     verb: str  # of the clause
     inner: bool | None = None  # whether another clause holds it, where a reader tells
+    wide: bool = False
+    """Whether a time stands before what it may tell the time of too: other clauses behind its own,
+    or an infinitive."""
 
 
 def wrong_references(clauses: Sequence[Roles]) -> Iterator[str]:
@@ -323,7 +326,10 @@ def _misplaced(
         nouns = table.nouns.get(each.noun, frozenset()) if each.noun else frozenset(("",))
         verbs = table.verbs.get(each.verb, ())
         kinds = ("time",) if each.kind == "time" else ("place", "goal")
-        fitting = (o for o in left if o.kind in kinds and o.noun in nouns and o.verb in verbs)
+        fitting = (
+            o for o in left
+            if o.kind in kinds and o.noun in nouns and o.verb in verbs and o.wide == each.wide
+        )  # fmt: skip
         match = next((o for o in fitting if len({o.inner, each.inner} - {None}) < 2), None)
         if match is not None:
             left.remove(match)

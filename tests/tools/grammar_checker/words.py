@@ -85,6 +85,10 @@ def senses(name: str) -> dict[str, str]:
     return {word: kind for kind, nouns in read_lines(name) for word in nouns.split(", ")}
 
 
+TRAITS = frozenset(senses("traits.txt"))
+"""Adjectives of lasting qualities, in all languages."""
+
+
 @cache
 def names() -> dict[str, str]:
     return {

@@ -11,7 +11,6 @@ from tests.tools.grammar_checker.english.verbs import (
     EnglishVerbs,
 )
 from tests.tools.grammar_checker.parts import Clause, Phrase
-from tests.tools.grammar_checker.words import french
 
 GENDERS = {"he": "m", "him": "m", "she": "f", "her": "f", "it": "n"}
 SUBJECTS: dict[str, tuple[int, bool]] = {
@@ -26,6 +25,10 @@ REFLEXIVES: dict[str, tuple[int, str, bool]] = {
     "myself": (1, "mfn", False), "ourselves": (1, "mfn", True), "himself": (3, "m", False),
     "herself": (3, "f", False), "itself": (3, "n", False), "themselves": (3, "mfn", True),
 }  # fmt: skip
+DOUBLE = frozenset(
+    ("give", "bring", "show", "send", "lend", "offer", "sell", "hand", "throw", "serve", "pass")
+)
+"""Verbs with two objects."""
 MONTHS = frozenset(
     ("January", "February", "March", "April", "May", "June", "July", "August", "September",
      "October", "November", "December")
@@ -45,6 +48,9 @@ def split(sentence: str) -> list[str]:
 
 class EnglishReader(EnglishVerbs):
     conditional = frozenset(("if",))
+    restricting = frozenset(("when", "while"))
+    places = PLACES
+    quantities = ("some", "many", "several", "two", "three", "four")
     joining = frozenset(("and", "but"))
 
     def asks(self, clause: Clause) -> bool:
@@ -128,7 +134,7 @@ class EnglishReader(EnglishVerbs):
     def phrase(self) -> None:
         if self._quality():
             return
-        clause = self.clause
+        clause, start, began = self.clause, self.at, self.after_phrase
         preposition, place = self._preposition()
         ends = bool(self.expression_at(place, "time")) or not self._starts(place)
         if clause.gap and ends and preposition and self.governs(clause, preposition):
@@ -145,8 +151,17 @@ class EnglishReader(EnglishVerbs):
         if preposition == "by" and clause.passive and clause.agent is None:
             clause.agent = clause.near = phrase
             return
+        behind = began == start
+        own = preposition in ("with", "from") and behind and not self.governs(clause, preposition)
+        if own and not phrase.pronoun:  # *the man with the hat*
+            clause.near = phrase
+            return
         if preposition in PLACES:
+            if self.words[start - 1] == "immediately":
+                self.report(f"'immediately {preposition}' tells how near, not when")
             self.note_place(phrase, preposition)
+        elif not preposition and not phrase.pronoun:
+            self._receive(clause)
         self.subject_or_attribute(phrase, preposition)
         self._check_some(clause, phrase)
         if clause.verb and clause.direct is phrase:
@@ -157,6 +172,12 @@ class EnglishReader(EnglishVerbs):
                     self.report(f"'{phrase.text}' stands before '{clause.particle}'")
                 self.particle(clause)
 
+    def _receive(self, clause: Clause) -> None:
+        """Take a pronoun between verb and object as the recipient (*gives me the book*)."""
+        if clause.verb in DOUBLE and clause.direct is not None and clause.direct.pronoun:
+            clause.prepositions.add("to")
+            clause.direct, clause.governed = None, clause.direct
+
     def _starts(self, place: int) -> bool:
         word = self.words[place]
         return self.noun_begins(place) or word in OBJECTS or word in REFLEXIVES or word == "I"
@@ -165,13 +186,8 @@ class EnglishReader(EnglishVerbs):
         return clause.particle + "+d" in FRAMES[clause.verb]
 
     def _check_some(self, clause: Clause, phrase: Phrase) -> None:
-        direct = clause.direct is phrase
-        if (
-            phrase.determiner == "some"
-            and direct
-            and clause.negated
-            and _is_always_direct(clause.verb)
-        ):
+        told = clause.direct is phrase or clause.verb == "be"
+        if phrase.determiner == "some" and told and clause.negated:
             self.report(f"'some {phrase.text}' after a negation")
         if phrase.determiner == "any" and not (clause.verb and clause.negated):
             self.report(f"'any {phrase.text}' without a negation")
@@ -227,8 +243,8 @@ class EnglishReader(EnglishVerbs):
         if not long and word not in WORDS.comparatives:
             return False
         adjective, degree = (after, word) if long else (WORDS.comparatives[word], "more")
-        if word == "more" and needs_ending(adjective):
-            self.report(f"'more {adjective}' needs the ending -er")
+        if word in ("more", "less") and needs_ending(adjective):
+            self.report(f"'{word} {adjective}' with a short adjective")
         self.at += 1 + long
         self.seen["adjective"][adjective] += 1
         self.seen["comparison"][degree] += 1
@@ -253,9 +269,21 @@ class EnglishReader(EnglishVerbs):
             return False
         self.take("degree")
         self.seen["adjective"][self.words[place]] += 1
+        self.mark_trait(self.words[place])
         clause.quality = True
         self.at = place + 1
         return True
+
+    def squints(self) -> bool:
+        word = self.words[self.at]
+        adverbs = ("manner", "frequency")
+        if word == "never" or any(self.expression_at(self.at, use) for use in adverbs):
+            return True
+        full = word not in BE and word not in HELPERS and word not in HAVE
+        return full and any(self.expression_before(self.at, use) for use in adverbs)
+
+    def is_person(self, phrase: Phrase) -> bool:
+        return phrase.human == "h" or phrase.noun == "name"
 
     def governs(self, clause: Clause, preposition: str) -> bool:
         frame = f"{clause.particle}+{preposition}" if clause.particle else preposition
@@ -299,9 +327,3 @@ PASSIVE_FRAMES = ("d", "dto")
 def _genders(phrase: Phrase) -> str:
     """Return the genders that a reflexive pronoun for a phrase may have."""
     return "mfn" if phrase.plural else phrase.genders
-
-
-def _is_always_direct(verb: str) -> bool:
-    """Return whether all senses of a verb have a direct object in French too."""
-    frames = [french().frames[each] for each in WORDS.verbs_in_french.get(verb, ())]
-    return bool(frames) and all(each & {"d", "dà"} and "à" not in each for each in frames)

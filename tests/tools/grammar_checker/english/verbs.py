@@ -18,6 +18,8 @@ HELPERS = {
 HAVE = {"have": NOT_THIRD, "has": ("3s",)}
 BASES = WORDS.bases | {"be"}
 FRAMES = WORDS.frames | {"be": frozenset(("be",)), "?": frozenset(("i", "d")), "": frozenset()}
+SENSING = ("see", "hear", "feel", "smell", "taste", "remember", "understand")
+"""Verbs with *could* for what was done once (*could hear*)."""
 COMPARING = ("more", "less", "as")
 
 
@@ -53,6 +55,9 @@ class EnglishVerbs(EnglishNouns):
         adverb = 1 if word == "never" else self.expression_at(place, "frequency")
         if adverb:
             return waits or self.finite_begins(place + adverb, False)
+        manner = self.expression_at(place, "manner")
+        if manner:
+            return self.finite_begins(place + manner, waits)
         clause = self.clause
         if clause.verb == "be" and word in WORDS.adjectives and not clause.quality:
             return clause.place and not self.choose(place)
@@ -92,7 +97,11 @@ class EnglishVerbs(EnglishNouns):
         if word in HELPERS:
             self._helped(clause, word)
             tense, fitting = HELPERS[word]
-            return "unreal" if word == "could" and self._supposes(clause) else tense, fitting
+            if word == "could" and self._supposes(clause):
+                return "unreal", fitting
+            if word == "could" and not clause.negated and clause.verb not in SENSING:
+                clause.marks.add("done")
+            return tense, fitting
         form = WORDS.finite.get(word, [None])[0]
         for other in WORDS.finite.get(word, ()):
             form = other if persons & set(other.persons) else form
@@ -114,8 +123,8 @@ class EnglishVerbs(EnglishNouns):
         self.seen["negation"]["jamais"] += word == "never"
         if word == "never":
             self.at += 1
-        else:
-            self.take("frequency")
+        elif not self.take("frequency"):
+            self.take("manner")
         return word
 
     def _negation(self, clause: Clause) -> bool:
@@ -124,6 +133,7 @@ class EnglishVerbs(EnglishNouns):
             self.at += 1
             self.seen["negation"]["pas"] += 1
             clause.negated = True
+            clause.marks.add("not")
             self.take("frequency")
             return True
         if self._adverb() == "never":
@@ -186,6 +196,7 @@ class EnglishVerbs(EnglishNouns):
         if helper == "cannot":
             self.seen["negation"]["pas"] += 1
             clause.negated = True
+            clause.marks.add("not")
         denied = self._negation(clause)
         if helper in ("do", "does", "did") and not denied and not clause.asked:
             self.report(f"'{helper}' without not")
@@ -204,6 +215,7 @@ class EnglishVerbs(EnglishNouns):
         after = self.words[self.at + 1]
         if self.words[self.at] == "to" and after in BASES and "vto" in FRAMES[clause.verb]:
             clause.verb = after
+            clause.marks.add("chain")
             self.at += 2
             if after == "be":
                 self._be(clause)

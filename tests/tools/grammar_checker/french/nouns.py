@@ -21,7 +21,8 @@ DETERMINERS: dict[str, tuple[str, bool]] = {
     "mon": ("mf", False), "ma": ("f", False), "mes": ("mf", True), "son": ("mf", False),
     "sa": ("f", False), "ses": ("mf", True), "notre": ("mf", False), "nos": ("mf", True),
     "leur": ("mf", False), "leurs": ("mf", True), "chaque": ("mf", False),
-    "plusieurs": ("mf", True), "deux": ("mf", True), "trois": ("mf", True),
+    "plusieurs": ("mf", True), "quelques": ("mf", True), "deux": ("mf", True),
+    "trois": ("mf", True),
     "quatre": ("mf", True), "au": ("m", False), "aux": ("mf", True),
 }  # fmt: skip
 MEANINGS = {

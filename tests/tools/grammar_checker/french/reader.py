@@ -61,6 +61,9 @@ DATED = re.compile(r"\b(?:hier|dernier|dernière|il y a)\b|\d")
 
 class FrenchReader(FrenchRelatives):
     conditional = frozenset(("si", "s'"))
+    restricting = frozenset(("quand", "alors que", "alors qu'", "pendant que", "pendant qu'"))
+    places = PLACES
+    quantities = ("des", "quelques", "beaucoup", "plusieurs", "deux", "trois", "quatre")
     joining = frozenset(("et", "mais"))
 
     def asks(self, clause: Clause) -> bool:
@@ -222,6 +225,7 @@ class FrenchReader(FrenchRelatives):
         self.take("degree")
         self._agree_quality(self.words[place], forms)
         self.seen["adjective"][forms[0].lemma] += 1
+        self.mark_trait(forms[0].lemma)
         clause.quality = True
         self.at = place + 1
         return True
@@ -294,6 +298,9 @@ class FrenchReader(FrenchRelatives):
         elif not self._fits(clause, frames, direct, recipient):
             self.report(f"'{clause.verb}' has a wrong or missing complement")
         self._check_sense(clause)
+        many = clause.governed is not None and clause.governed.determiner == "beaucoup"
+        if clause.negated and clause.verb in INVERSE and many:
+            self.report(f"a negation before '{clause.verb} à beaucoup'")
         clause.direct = clause.direct or (before if direct else None)
         self._check_participle(clause, before)
 
@@ -344,6 +351,9 @@ class FrenchReader(FrenchRelatives):
         if {"d", "à"} <= frames and self.choose(1000 + self.at):
             return False
         return "d" in frames or (recipient and "dà" in frames)
+
+    def is_person(self, phrase: Phrase) -> bool:
+        return phrase.noun == "name" or human_of_french(phrase.noun) == "h"
 
     def governs(self, clause: Clause, preposition: str) -> bool:
         frames = WORDS.frames.get(clause.verb, frozenset())

@@ -98,6 +98,7 @@ class FrenchVerbs(FrenchNouns):
         if word in NEGATIONS:
             self.at += 1
             self.seen["negation"][word] += 1
+            clause.marks |= {"not"} if word == "pas" else set()
             if not negated:
                 self.report(f"'{word}' without ne")
         elif negated:
@@ -246,6 +247,7 @@ class FrenchVerbs(FrenchNouns):
             if clitics:
                 self.report(f"'{clitics[0]}' stands before the infinitive")
             self.seen["verb"][clause.verb] += 1
+            clause.marks |= {"chain"} if clause.verb not in ("pouvoir", "devoir") else set()
             self._check_participle(clause, None)
             clitics, clause.verb, self.at = found.clitics, found.verb, found.end
             self._check_order(clitics)

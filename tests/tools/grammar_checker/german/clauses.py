@@ -8,6 +8,8 @@ from tests.tools.grammar_checker.german.items import Item
 from tests.tools.grammar_checker.german.parts import Parts, Result
 from tests.tools.grammar_checker.german.phrases import Reading, Tally, noun_of
 from tests.tools.grammar_checker.german.verbs import ANY, GermanVerbs, Group, takes
+from tests.tools.grammar_checker.german.words import WORDS
+from tests.tools.grammar_checker.translation import Roles
 
 RELATIVE = {
     "der": (("n", "m"), ("d", "f")), "die": (("n", "f"), ("a", "f"), ("n", "p"), ("a", "p")),
@@ -138,6 +140,7 @@ class GermanClauses(GermanVerbs):
                     reading._replace(tally=_with_clause(reading, result))
                     for reading in items[number].readings
                     if reading.gender == result.gender
+                    and not (noun_of(reading) in WORDS.persons and _misleads(end, result, clauses))
                 )
                 if readings:
                     changed = items[number]._replace(readings=readings, related=True)
@@ -236,6 +239,21 @@ class GermanClauses(GermanVerbs):
         if parts.that is None and after == "dass" and takes(parts.group.lowest, "dass"):
             for end, result in self.subordinate_clauses(place + 2, "dass"):
                 yield from self._followed(end, parts._replace(that=result))
+
+
+def _misleads(end: int, result: Result, others: Ends) -> bool:
+    """Return whether a reader takes the antecedent, an object, for the subject.
+
+    *Männer, die die Frauen sehen* are men who see the women.
+    """
+    other = result._replace(use="subject")
+    return result.use == "object" and any(
+        after == end
+        and each.use == "subject"
+        and each._replace(tally=(), roles=Roles(), person="")
+        == other._replace(tally=(), roles=Roles(), person="")
+        for after, each in others
+    )
 
 
 def _fits_conjunction(conjunction: str, result: Result) -> bool:

@@ -26,6 +26,7 @@ from tests.tools.grammar_checker.translation import Roles
 
 REFLEXIVE = {"mich": ("a", ("1s",)), "mir": ("d", ("1s",)), "uns": ("ad", ("1p",))}
 """Pronouns that may be reflexive, with cases and persons; *sich* stands for the third person."""
+MODALS = ("können", "müssen", "dürfen")
 THIRD = ("3s", "3p")
 NO_ITEM = Item("", "")
 
@@ -208,7 +209,7 @@ def _prepositional(
     if frame.clause == "quality" and not (has_place or quality):
         return
     preposition, case, verb = frame.preposition, frame.case, main_verb(parts)
-    resting = [_resting(item, verb) for item in items]
+    resting = [_attributive(parts, item) or _resting(item, verb) for item in items]
     if parts.governed and _is_governed(parts.gap, gap, frame):
         yield from ((False, NO_ITEM, tallies) for tallies in product(*resting))
     place = parts.governed and _is_place(parts.gap, gap)
@@ -252,6 +253,13 @@ def _resting(item: Item, verb: str) -> list[Tally]:
     return list(dict.fromkeys(each.tally + place for each, place in places))
 
 
+def _attributive(parts: Parts, item: Item) -> list[Tally]:
+    """Return the tallies of what a noun has or where it comes from (*der Mann mit dem Hut*)."""
+    before = parts.items[: parts.items.index(item)]
+    behind_noun = bool(before) and before[-1].nominal
+    return _tallies(item, "d") if behind_noun and item.preposition in ("mit", "aus") else []
+
+
 def _tallies(item: Item, case: str) -> list[Tally]:
     return list(dict.fromkeys(each.tally for each in item.readings if each.case == case))
 
@@ -264,9 +272,10 @@ def _counted(
         counted += reading.tally
     for tally in (*others, *(item.tally for item in parts.items)):
         counted += tally
-    counted += [
-        ("placed", item.kind, "", verb) for item in parts.items if item.kind in ("time", "place")
-    ]
+    counted += [("placed", "place", "", verb) for item in parts.items if item.kind == "place"]
+    for number, item in enumerate(parts.items):
+        if item.kind == "time":
+            counted.append(("placed", "time", "", verb, _width(parts, number)))
     for clause in (parts.infinitive, parts.that):
         counted += clause.tally if clause is not None else ()
     counted += [("verb", verb) for verb in parts.group.verbs]
@@ -275,6 +284,14 @@ def _counted(
     if parts.group.tense:
         counted.append(("tense", parts.group.tense))
     return tuple(sorted(counted))
+
+
+def _width(parts: Parts, number: int) -> str:
+    """Return whether a time is ``first`` in its clause, or ``wide``: before an infinitive too."""
+    if number >= parts.front or not parts.is_main:
+        return ""
+    chain = len(parts.group.verbs) > 1 and parts.group.verbs[0] not in MODALS
+    return "wide" if chain or parts.infinitive is not None else "first"
 
 
 def has_infinitive(group: Group) -> bool:

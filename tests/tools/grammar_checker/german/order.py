@@ -1,11 +1,14 @@
 """The order of the parts of a German clause."""
 
 from collections.abc import Sequence
-from itertools import dropwhile
+from itertools import dropwhile, pairwise
 
-from tests.tools.grammar_checker.german.items import Item
+from tests.tools.grammar_checker.clash import clashes
+from tests.tools.grammar_checker.german.items import RESTING, Item
 from tests.tools.grammar_checker.german.parts import INVERSE, Parts
-from tests.tools.grammar_checker.german.phrases import INDEFINITE, MIXED
+from tests.tools.grammar_checker.german.phrases import INDEFINITE, MIXED, noun_of
+from tests.tools.grammar_checker.german.words import EXPRESSIONS, WORDS
+from tests.tools.grammar_checker.words import TRAITS
 
 COUNTS = ("mehrer", "number", "numeral")  # determiners of noun phrases that stand before *nicht*
 SHORT_PRONOUNS = ("pronoun", "self")
@@ -21,6 +24,11 @@ def wrong_order(parts: Parts) -> str:
     for item in items:
         if item.compares:
             return f"'{item.compares}' is missing after '{item.text}'"
+    unnatural = next(clashes(_marks(items)), "") or _attributes(items[: parts.front])
+    if unnatural:
+        return unnatural
+    if any(map(_reads_as_owner, items[parts.front :], items[parts.front + 1 :])):
+        return "a dative that reads as a genitive"
     adverbs = {item.text for item in items if item.kind == "manner"}
     if any(item.kind == "quality" and item.text in adverbs for item in items):
         return "an adverb and an adjective that are one word"
@@ -33,6 +41,41 @@ def wrong_order(parts: Parts) -> str:
         or _order_of_qualities(items)
         or _duty("negation" in kinds or any(item.determiner == "kein" for item in items), parts)
     )
+
+
+def _marks(items: Sequence[Item]) -> set[str]:
+    """Return the marks of a clause that ``clash.py`` knows."""
+    marks = {item.kind for item in items if item.kind in ("manner", "frequency")}
+    for item in items:
+        if item.text == "nicht" or item.determiner == "kein":
+            marks.add("not")
+        elif item.kind == "quality" and item.text in TRAITS and item.tally[0][0] != "comparison":
+            marks.add("trait")
+        elif item.kind == "time":
+            words = tuple(item.text.split())
+            marks |= {use for each, use in EXPRESSIONS.get(words[0], ()) if each == words}
+    return marks
+
+
+def _attributes(front: Sequence[Item]) -> str:
+    """Return what is wrong with places beside the noun before the finite verb."""
+    for head, item in pairwise(front):
+        if item.preposition not in RESTING:
+            continue
+        if head.kind == "with" and head.preposition in RESTING:
+            return f"'{item.text}' behind another place"
+        noun = noun_of(head.readings[0])
+        if head.kind == "noun" and (noun in WORDS.persons or not noun):
+            return f"'{item.text}' beside the person '{head.text}'"
+        if item.determiner in ("einig", "viel", "mehrer", "number", "none"):
+            return f"'{item.text}' tells not which place"
+    return ""
+
+
+def _reads_as_owner(before: Item, item: Item) -> bool:
+    """Return whether an object behind a place reads as its owner (*nahe dem Haus der Frau*)."""
+    cases = {each.case for each in item.readings}
+    return before.kind == "with" and before.nominal and item.kind == "noun" and "g" in cases
 
 
 def _duty(negated: bool, parts: Parts) -> str:

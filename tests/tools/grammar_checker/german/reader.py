@@ -23,9 +23,12 @@ class Facts(NamedTuple):
     tally: Tally = ()
     mains: tuple[Roles, ...] = ()  # subject and object of each clause that no other clause holds
 
+    follows: bool = False  # whether it has a main clause
+
     def with_before(self, clause: Result) -> "Facts":
         """Return what this part tells with a clause before it."""
-        return Facts(clause.tally + self.tally, (clause.roles, *self.mains))
+        tally = tuple(map(_widened, clause.tally)) if self.follows else clause.tally
+        return Facts(tally + self.tally, (clause.roles, *self.mains), self.follows)
 
 
 class Before(NamedTuple):
@@ -55,8 +58,8 @@ class GermanReading:
             elif kind == "governed":
                 self.governed.append(Governed(word, *others))
             elif kind == "placed":
-                noun, verb = others
-                self.placed.append(Placed(word, noun, verb))
+                noun, verb, *width = others
+                self.placed.append(Placed(word, noun, verb, wide=width == ["wide"]))
             elif kind == "attached":
                 verb, use, number = others
                 self.attached.append(Attached(word, verb, use, number == "p"))
@@ -134,7 +137,7 @@ class GermanReader(GermanClauses):
             if self.words[end] == "und" or self.words[end + 1] == "aber":
                 after = after._replace(person=main.person, subject=main.roles.subject)
             for rest in self._rest(end, after):
-                yield rest.with_before(main)
+                yield rest.with_before(main)._replace(follows=True)
 
     def _particles(self) -> list[int]:
         """Return where the sentence begins after a particle, with its comma."""
@@ -193,6 +196,10 @@ class GermanReader(GermanClauses):
             roles = Roles(before.subject, result.roles.object)
             shared = iter([(end, result._replace(roles=roles))])
             yield from self._continued(shared, before)
+
+
+def _widened(told: tuple[str, ...]) -> tuple[str, ...]:
+    return (*told[:-1], "wide") if told[-1] == "first" else told
 
 
 def _is_unreal(clause: Result) -> bool:

@@ -96,3 +96,19 @@ def test_what_the_antecedent_is() -> None:
 def test_two_nouns_are_one_subject() -> None:
     subject = only("Der Mann und die Frau schlafen.").mains[0].subject
     assert subject == Mention("Mann", frozenset("p"), noun="Mann")
+
+
+def test_a_relative_pronoun_that_may_be_the_subject_is_read_as_the_subject() -> None:
+    assert only("Die Männer, die die Frauen sehen, schlafen.").attached[0].use == "subject"
+    assert only("Der Mann, den die Frauen sehen, schläft.").attached[0].use == "object"
+
+
+def test_a_time_that_stands_first_reaches_the_clauses_behind_it() -> None:
+    wide = {
+        "Montags schläft er, und ich lache.": True,
+        "Er schläft montags, und ich lache.": False,
+        "Montags schläft er, weil ich lache.": False,
+        "Montags versucht er, zu schlafen.": True,
+        "Montags kann er schlafen.": False,
+    }
+    assert {each: only(each).placed[0].wide for each in wide} == wide
