@@ -143,9 +143,15 @@ class EnglishVerbs(EnglishNouns):
     def _completes(self) -> bool:
         """Return whether a participle follows *have*."""
         place = self.at
-        while self.words[place] in ("not", "never") or self.expression_at(place, "frequency"):
-            place += 1
+        while length := self._adverb_at(place):
+            place += length
         return self.words[place] == "been" or self.words[place] in WORDS.participles
+
+    def _adverb_at(self, place: int) -> int:
+        """Return the number of words of an adverb that may stand between two verbs."""
+        uses = ("frequency", "manner")
+        found = (self.expression_at(place, use) for use in uses)
+        return int(self.words[place] in ("not", "never")) or max(found)
 
     def _perfect(self, clause: Clause) -> None:
         word = self.words[self.at]
