@@ -88,25 +88,14 @@ def relative(noun: NounPhrase, verb: str, mode: Mode = PRESENT, **parts) -> Noun
 @pytest.mark.parametrize(
     ("written", "expected"),
     [
-        (clause("see:transitive", object=the("dog")), "sie sieht den Hund"),
         (clause("see:transitive", time=ON_MONDAYS, object=the("dog")),
          "montags sieht sie den Hund"),
         (clause("see:transitive", PAST, time=YESTERDAY, object=the("dog")),
          "sie hat gestern den Hund gesehen"),
-        (clause("see:transitive", PAST._replace(habit=True), object=the("dog")),
-         "sie sah den Hund"),
-        (clause("leave:intransitive", PAST), "sie ist weggegangen"),
         (clause("arrive:intransitive", subject=ME), "ich komme an"),
-        (clause("arrive:intransitive", FUTURE, time=ON_MONDAYS), "montags wird sie ankommen"),
         (clause("help", object=the("boy", True)), "sie hilft den Jungen"),
-        (clause("wait for", object=the("bus")), "sie wartet auf den Bus"),
-        (clause("wait for", object=Pronoun(THIRD_SINGULAR, NOUNS["bus"])), "sie wartet darauf"),
-        (clause("wait for", object=Pronoun(THIRD_SINGULAR, NOUNS["king"])), "sie wartet auf ihn"),
         (clause("give", PAST, object=the("book"), recipient=the("student")),
          "sie hat dem Studenten das Buch gegeben"),
-        (clause("give", object=Pronoun(THIRD_SINGULAR, NOUNS["book"]), recipient=ME),
-         "sie gibt es mir"),
-        (clause("like", subject=ME, object=the("book", True)), "die Bücher gefallen mir"),
         (clause("go", object=None, oblique=the("house")), "sie geht ins Haus"),
         (clause("see:transitive", object=the("dog", False, "its", possessor=NOUNS["machine"])),
          "sie sieht ihren Hund"),
@@ -121,8 +110,6 @@ def test_main_clauses(written, expected):
     [
         (clause("see:transitive", Mode("present", "not"), object=the("dog")),
          "sie sieht den Hund nicht"),
-        (clause("see:transitive", Mode("past", "not"), object=the("dog", False, "a", denied=True)),
-         "sie hat keinen Hund gesehen"),
         (clause("see:transitive", Mode("past", "never"),
                 object=the("dog", False, "a", denied=True)),
          "sie hat nie einen Hund gesehen"),
@@ -144,7 +131,6 @@ def test_main_clauses(written, expected):
          "sie sieht drei Hunde nicht"),
         (clause("see:transitive", Mode("present", "not"), object=the("dog", True, "many")),
          "sie sieht nicht viele Hunde"),
-        (clause("sleep:intransitive", Mode("present", modal=MUST)), "sie muss schlafen"),
         (clause("sleep:intransitive", Mode("present", "not", modal=MUST)),
          "sie darf nicht schlafen"),
         (clause("give", Mode("present", "not"), object=the("book"),
@@ -165,7 +151,6 @@ def test_negation_and_frequency(negated, expected):
         ("want:infinitive", PRESENT, "sie will den Hund sehen"),
         ("want:infinitive", PAST, "sie wollte den Hund sehen"),
         ("want:infinitive", FUTURE, "sie wird den Hund sehen wollen"),
-        ("try", PAST, "sie hat versucht, den Hund zu sehen"),
         ("try", PAST._replace(habit=True), "sie versuchte, den Hund zu sehen"),
         ("refuse:infinitive", PRESENT, "sie weigert sich, den Hund zu sehen"),
     ],
@@ -209,8 +194,6 @@ def test_complement_clauses():
 @pytest.mark.parametrize(
     ("noun", "expected"),
     [
-        (relative(the("king"), "sleep:intransitive"), "der König, der schläft, singt"),
-        (relative(the("king"), "see:transitive", subject=ME), "der König, den ich sehe, singt"),
         (relative(the("king"), "help", subject=ME), "der König, dem ich helfe, singt"),
         (relative(the("king", True), "help", subject=ME), "die Könige, denen ich helfe, singen"),
         (relative(the("queen"), "wait for", subject=ME), "die Königin, auf die ich warte, singt"),
@@ -295,10 +278,6 @@ def test_dates_and_places():
 @pytest.mark.parametrize(
     ("written", "expected"),
     [
-        (clause("see:transitive", subject=two("the man", "the woman"),
-                object=two("the dog", "the cat")),
-         "der Mann und die Frau sehen den Hund und die Katze"),
-        (clause("help", object=two("the man", "the woman")), "sie hilft dem Mann und der Frau"),
         (clause("wait for", object=two("the bus", "the car")),
          "sie wartet auf den Bus und das Auto"),
         (clause("see:transitive", Mode("present", adverb=Expression("often")),
@@ -330,12 +309,6 @@ def test_verbs_with_one_subject():
 @pytest.mark.parametrize(
     ("noun", "expected"),
     [
-        (whose("king", clause("sleep:intransitive", PRESENT, the("dog", False, "whose"),
-                              gap="owner")),
-         "der König, dessen Hund schläft, singt"),
-        (whose("queen", clause("see:transitive", PRESENT, ME, gap="owner",
-                               object=the("dog", True, "whose", adjectives=adjectives("big")))),
-         "die Königin, deren große Hunde ich sehe, singt"),
         (whose("king", clause("help", PRESENT, ME, gap="owner",
                               object=the("dog", False, "whose", adjectives=adjectives("good")))),
          "der König, dessen gutem Hund ich helfe, singt"),
@@ -345,10 +318,6 @@ def test_verbs_with_one_subject():
         (whose("king", clause("see:transitive", Mode("present", modal=VERBS["try"]), ME,
                               gap="owner", object=the("dog", False, "whose"))),
          "der König, dessen Hund ich zu sehen versuche, singt"),
-        (whose("king", clause("play", PRESENT, ME, gap="oblique")),
-         "der König, mit dem ich spiele, singt"),
-        (whose("house", clause("work:intransitive", PRESENT, ME, gap="place")),
-         "das Haus, in dem ich arbeite, singt"),
     ],
 )  # fmt: skip
 def test_other_relative_clauses(noun, expected):
@@ -358,8 +327,6 @@ def test_other_relative_clauses(noun, expected):
 @pytest.mark.parametrize(
     ("written", "expected"),
     [
-        (clause("wash", object=SHE._replace(reflexive=True)), "sie wäscht sich"),
-        (clause("wash", subject=ME, object=ME._replace(reflexive=True)), "ich wasche mich"),
         (clause("wash", subject=the("king"), time=ON_MONDAYS, object=it("king", reflexive=True)),
          "montags wäscht sich der König"),
         (clause("laugh:prepositional", oblique=SHE._replace(reflexive=True)),
@@ -385,8 +352,6 @@ def test_other_relative_clauses(noun, expected):
         (clause("miss:inverse", subject=the("man"), object=it("queen")), "sie fehlt dem Mann"),
         (clause("miss:inverse", subject=the("queen", True, "two"), object=the("man")),
          "der Mann fehlt zwei Königinnen"),
-        (clause("think:prepositional", oblique=it("book")), "sie denkt daran"),
-        (clause("speak:prepositional", oblique=it("king")), "sie spricht mit ihm"),
         (clause("work:intransitive", Mode("present", "not"), place=THERE),
          "sie arbeitet dort nicht"),
         (clause("see:transitive", PAST, object=the("dog"), time=YESTERDAY, place=THERE),
@@ -430,12 +395,6 @@ def test_pronouns_before_a_long_subject_of_a_subordinate_clause():
 @pytest.mark.parametrize(
     ("opening", "main", "expected"),
     [
-        (clause("see:transitive", Mode("supposed"), the("king"), object=the("dog")),
-         clause("sleep:intransitive", Mode("unreal")),
-         "wenn der König den Hund sehen würde, würde sie schlafen"),
-        (be(the("king", True), "ill", Mode("supposed")),
-         clause("sell:transitive", Mode("unreal", modal=CAN), object=the("dog")),
-         "wenn die Könige krank wären, könnte sie den Hund verkaufen"),
         (clause("arrive:intransitive", Mode("supposed", modal=VERBS["want:infinitive"])),
          clause("sleep:intransitive", Mode("unreal", modal=MUST), ME),
          "wenn sie ankommen wollte, müsste ich schlafen"),
@@ -452,7 +411,6 @@ def test_conditions(opening, main, expected):
     ("written", "expected"),
     [
         (sold(PRESENT), "das Haus wird verkauft"),
-        (sold(FUTURE), "das Haus wird verkauft werden"),
         (sold(PAST, the("king"), time=YESTERDAY), "das Haus ist gestern vom König verkauft worden"),
         (sold(Mode("past", "not", habit=True), the("king")),
          "das Haus wurde nicht vom König verkauft"),
@@ -460,14 +418,9 @@ def test_conditions(opening, main, expected):
          "das Haus wurde vom König nicht schnell verkauft"),
         (sold(Mode("present", adverb=Expression("often")), the("king", True, "two")),
          "das Haus wird oft von zwei Königen verkauft"),
-        (sold(Mode("perfect"), object=ME), "ich bin verkauft worden"),
-        (sold(Mode("present", modal=CAN)), "das Haus kann verkauft werden"),
         (sold(Mode("past", modal=MUST)), "das Haus musste verkauft werden"),
-        (sold(Mode("unreal", modal=CAN)), "das Haus könnte verkauft werden"),
         (sold(Mode("unreal")), "das Haus würde verkauft werden"),
         (sold(PRESENT, question="whether"), "wird das Haus verkauft"),
-        (clause("see:transitive", Mode("perfect", "never"), object=the("dog")),
-         "sie hat den Hund nie gesehen"),
         (be(the("king", True), "ill", Mode("perfect")), "die Könige sind krank gewesen"),
     ],
 )  # fmt: skip
@@ -480,14 +433,9 @@ def test_passives_and_perfects(written, expected):
     [
         (clause("sleep:intransitive", PRESENT, the("king"), question="whether", time=ON_MONDAYS),
          "schläft der König montags"),
-        (clause("see:transitive", FUTURE, None, question="who", object=the("dog")),
-         "wer wird den Hund sehen"),
-        (clause("see:transitive", PAST, question="what"), "was hat sie gesehen"),
         (clause("wait for", question="what"), "worauf wartet sie"),
         (clause("see:transitive", Mode("present", modal=VERBS["try"]), question="what"),
          "was versucht sie zu sehen"),
-        (clause("work:intransitive", PRESENT, the("king"), question="where"),
-         "wo arbeitet der König"),
         (clause("like", PRESENT, the("king"), question="what"), "was gefällt dem König"),
         (clause("like", PRESENT, None, question="who", object=the("house")),
          "wem gefällt das Haus"),
@@ -500,13 +448,9 @@ def test_questions(asked, expected):
 @pytest.mark.parametrize(
     ("written", "expected"),
     [
-        (compared("more", "big"), "das Haus ist größer als ein Baum"),
         (compared("more", "expensive"), "das Haus ist teurer als ein Baum"),
         (compared("more", "good", mode=Mode("perfect")),
          "das Haus ist besser gewesen als ein Baum"),
-        (compared("less", "red"), "das Haus ist weniger rot als ein Baum"),
-        (compared("as", "big", mode=Mode("present", "not")),
-         "das Haus ist nicht so groß wie ein Baum"),
     ],
 )  # fmt: skip
 def test_comparisons(written, expected):

@@ -39,7 +39,7 @@ _NONE = Complements([], [], [], 0, 0, None)
 
 def complements_of(clause: Clause, forms: GermanVerb) -> Complements:
     """Return the complements of a clause whose verb has ``forms``."""
-    if clause.object is clause.oblique is None and not forms.inverse:
+    if clause.object is clause.oblique is None and not (forms.inverse or clause.mode.passive):
         return _NONE
     pronouns: list[Complement] = []
     phrases: list[Complement] = []
