@@ -24,7 +24,7 @@ from datamodules.grammar.meaning.phrases import (
     Prepositional,
     Pronoun,
 )
-from datamodules.grammar.pairs import write_pair
+from datamodules.grammar.pairs import SentencePair, write_pair
 from tests.datamodules.grammar.meanings import (
     ADJECTIVES,
     CAN,
@@ -67,10 +67,10 @@ def read_table(name: str) -> dict[str, list[str]]:
     return {first: others for first, *others in cells}
 
 
-def both(*joined: Joined | Clause, target: str = "fr") -> tuple[str, str]:
+def pair_of(built: Built, target: str = "fr") -> SentencePair:
+    joined = built if isinstance(built, list) else [built]
     meaning = [each if isinstance(each, Joined) else Joined(each) for each in joined]
-    pair = write_pair(meaning, find_language("en"), find_language(target))
-    return pair.source, pair.target
+    return write_pair(meaning, find_language("en"), find_language(target))
 
 
 WRITTEN = read_table("examples.txt")
@@ -120,6 +120,9 @@ EXAMPLES: dict[str, Callable[[], Built]] = {
     # Prepositions.
     "no preposition in English": lambda: clause(
         HE, "obey", oblique=phrase("the king"), frame="prepositional"
+    ),
+    "à for a subject": lambda: clause(
+        phrase("the king"), "like", object=phrase("the book"), frame="inverse"
     ),
     "inverse": lambda: clause(ME, "miss", object=phrase("the man+"), frame="inverse"),
     # Tenses and times.
@@ -273,12 +276,12 @@ EXAMPLES: dict[str, Callable[[], Built]] = {
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_examples(name):
-    """Each is written as ``examples.txt`` has it."""
-    english, french, german = WRITTEN[name]
+    """Each is written, and its words are linked, as ``examples.txt`` has it."""
+    english, french, german, *links = WRITTEN[name]
     built = EXAMPLES[name]()
-    meaning = built if isinstance(built, list) else [built]
-    assert both(*meaning) == (english, french)
-    assert both(*meaning, target="de") == (english, german)
+    pairs = pair_of(built), pair_of(built, "de")
+    assert [(pair.source, pair.target) for pair in pairs] == [(english, french), (english, german)]
+    assert [pair.links for pair in pairs] == links
 
 
 def test_every_line_of_the_examples_is_tested():
@@ -366,6 +369,6 @@ def test_a_name_is_the_same_in_every_language(plain_noun):
     name = Noun("Velmora", "surname", counted=False, gender="f")
     subject = NounPhrase(unit(), Core(name, False, "title"))
     seen = NounPhrase(unit(), Core(plain_noun, True, "the"))
-    assert both(clause(subject, "see", object=seen)) == (
-        "Mrs Velmora sees the cats.", "Madame Velmora voit les chats.",
-    )  # fmt: skip
+    pair = pair_of(clause(subject, "see", object=seen))
+    assert pair.source == "Mrs Velmora sees the cats."
+    assert pair.target == "Madame Velmora voit les chats."
