@@ -9,7 +9,6 @@ from datamodules.grammar.meaning.phrases import Adverbial, Clause, NounPhrase, i
 from datamodules.grammar.pairs import SentencePair
 from tests.datamodules.grammar.samples import Link, pairs, parsed_links, split
 
-
 DIRECTIONS = [("en", "fr"), ("fr", "en"), ("en", "de"), ("de", "en"), ("de", "fr"), ("fr", "de")]
 
 
