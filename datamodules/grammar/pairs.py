@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from datamodules.grammar.drawing.draws import Random
-from datamodules.grammar.languages.language import Cache, Language, Piece, Played, Text
+from datamodules.grammar.drawing.draws import Random, Tables
+from datamodules.grammar.languages.language import PLAYED, Cache, Language, Piece, Played, Text
 from datamodules.grammar.meaning.phrases import Joined
 
-_BITS = 16  # bits of a word's number, and of a shape
+_BITS = 16  # bits of a word's number
 _WORD = (1 << _BITS) - 1
 
 
@@ -26,56 +26,55 @@ class SentencePair(NamedTuple):
 
 def write_pair(meaning: Sequence[Joined], source: Language, target: Language) -> SentencePair:
     """Write a sentence in both languages."""
-    texts = source.sentence(meaning), target.sentence(meaning)
-    written = texts[0].texts
-    clauses = tuple([" ".join(written[first:end]) for first, end in texts[0].clauses])
+    text, translation = source.sentence(meaning), target.sentence(meaning)
+    clauses = tuple([" ".join(text.texts[first:end]) for first, end in text.clauses])
     (source_text, source_words), (target_text, target_words) = (
-        language.finish(text) for language, text in zip((source, target), texts, strict=True)
+        source.finish(text),
+        target.finish(translation),
     )
     return SentencePair(
         punctuated(source_text, meaning),
         punctuated(target_text, meaning),
         source_words[-1] + 1,
         target_words[-1] + 1,
-        _links(texts, source_words, target_words),
+        _links(text, translation, source_words, target_words),
         clauses,
         meaning,
     )
 
 
 def _links(
-    texts: tuple[Text, Text], source_words: Sequence[int], target_words: Sequence[int]
+    source: Text, target: Text, source_words: Sequence[int], target_words: Sequence[int]
 ) -> str:
     """Link words with the same role in the same unit, surely unless either side is unsure."""
     units: dict[int, list[tuple[Piece, int]]] = {}
-    for piece, unit, first in texts[0].pieces:
+    for piece, unit, first in source.pieces:
         if unit in units:
             units[unit].append((piece, first))
         else:
             units[unit] = [(piece, first)]
-    found: dict[int, int] = {}  # by a pair of words: 1 if their link is only possible
-    for piece, unit, first in texts[1].pieces:
-        if unit not in units:
-            continue
-        for other, start in units[unit]:
-            shapes = other.shape << _BITS | piece.shape
-            if shapes not in _ALIKE:
-                _ALIKE[shapes] = _alike(other, piece)
-            for word, number, unsure in _ALIKE[shapes]:
-                pair = source_words[start + word] << _BITS | target_words[first + number]
-                found[pair] = found[pair] & unsure if pair in found else unsure
-    return " ".join([_LINKS[pair << 1 | found[pair]] for pair in sorted(found)])
+    links: list[int] = []  # source word, target word, and 1 if they are only possible
+    for piece, unit, first in target.pieces:
+        for other, start in units.get(unit, ()):
+            for word, number, unsure in _ALIKE[other.shape, piece.shape]:
+                words = source_words[start + word] << _BITS | target_words[first + number]
+                links.append(words << 1 | unsure)
+    links.sort()
+    before, written = -1, []
+    for link in links:
+        if link >> 1 != before:  # a sure link comes before a possible one of the same words
+            before = link >> 1
+            written.append(_LINKS[link])
+    return " ".join(written)
 
 
-_ALIKE: dict[int, Played] = {}  # links of words in two pieces, by their shapes
-
-
-def _alike(source: Piece, target: Piece) -> Played:
+def _alike(shapes: tuple[int, int]) -> Played:
     """Return the words of two pieces that play the same role, and 1 if a link is only possible."""
+    source, target = (PLAYED[shape] for shape in shapes)
     return tuple(
         (word, number, unsure | other_unsure)
-        for word, role, unsure in source.played
-        for number, other_role, other_unsure in target.played
+        for word, role, unsure in source
+        for number, other_role, other_unsure in target
         if role == other_role
     )
 
@@ -85,7 +84,7 @@ def _link(key: int) -> str:
     return f"{pair >> _BITS}{'?' if unsure else '-'}{pair & _WORD}"
 
 
-_LINKS = Cache(_link)
+_ALIKE, _LINKS = Tables(_alike), Cache(_link)
 
 
 def punctuated(text: str, meaning: Sequence[Joined]) -> str:

@@ -25,7 +25,8 @@ from datamodules.grammar.meaning.phrases import (
 )
 
 # Roles of words in a noun phrase, and in a clause. Doubled, so that the last bit is free.
-PREPOSITION, DETERMINER, NOUN, OWNER, FIRST_ADJECTIVE = 0, 2, 4, 6, 8
+PREPOSITION, DETERMINER, NOUN, OWNER = range(0, 8, 2)
+ADJECTIVES = tuple((role,) for role in range(8, 24, 2))  # roles of one adjective after another
 (
     SUBJECT, OBJECT, RECIPIENT, TENSE, VERB, NOT, OFTEN, MODAL, TO, THAT, WHO, DEGREE, QUALITY,
     AND, PASSIVE, PLACE_GAP, ASK, GOVERN,
@@ -42,29 +43,35 @@ Value = TypeVar("Value")
 
 
 Played = tuple[tuple[int, int, int], ...]  # word, role, and 1 if its links are only possible
-_SHAPES: dict[Played, int] = {}
+PLAYED: list[Played] = []  # by the shape of pieces
+_SHAPES: dict[tuple[Roles, ...], int] = {}
 
 
 class Piece:
-    """Words that stand together, and the roles that they play in one unit."""
+    """Words that stand together; those of the same ``shape`` play the same roles in one unit."""
 
-    __slots__ = ("played", "shape", "texts")
+    __slots__ = ("roles", "shape", "texts")
 
-    def __init__(self, texts: tuple[str, ...], played: Played) -> None:
-        """Give pieces whose words play the same roles the same number ``shape``."""
-        self.texts, self.played = texts, played
-        self.shape = _SHAPES.setdefault(played, len(_SHAPES))
+    def __init__(self, texts: tuple[str, ...], roles: tuple[Roles, ...]) -> None:
+        """Store the words, which may be fewer than their ``roles``."""
+        self.texts, self.roles = texts, roles
+        shape = _SHAPES.get(roles)
+        if shape is None:
+            shape = _SHAPES[roles] = len(PLAYED)
+            played = ((word, role) for word, several in enumerate(roles) for role in several)
+            PLAYED.append(tuple((word, role >> 1, role & POSSIBLE) for word, role in played))
+        self.shape = shape
+
+    @property
+    def played(self) -> Played:
+        """The roles of the words."""
+        return PLAYED[self.shape]
 
 
 def piece(words: Iterable[Word]) -> Piece:
     """Build a piece from words with their roles."""
-    words = tuple(words)
-    played = tuple(
-        (number, role >> 1, role & POSSIBLE)
-        for number, (_, roles) in enumerate(words)
-        for role in roles
-    )
-    return Piece(tuple(text for text, _ in words), played)
+    words = list(words)
+    return Piece(tuple([text for text, _ in words]), tuple([roles for _, roles in words]))
 
 
 EMPTY = Piece((), ())

@@ -100,7 +100,6 @@ class Mode(NamedTuple):
     adverb: Expression | None = None
     modal: Verb | None = None  # *can*, *must*, or a verb with an infinitive such as *try*
     habit: bool = False  # whether a past is repeated (*slept every day*)
-    simple: bool = False  # one word in a language with two pasts (*schlief*)
     subjunctive: bool = False  # after *although*, *before*, *doubts that*: not said as a fact
     passive: bool = False  # the object of the meaning is the subject of the sentence
 

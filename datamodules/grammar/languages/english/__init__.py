@@ -1,17 +1,18 @@
 """English."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
+from itertools import accumulate
 
 from typing_extensions import override
 
 from datamodules.grammar.languages.english import morphology
 from datamodules.grammar.languages.english.verb_groups import EnglishVerb, asked_group, verb_group
 from datamodules.grammar.languages.language import (
+    ADJECTIVES,
     AND,
     DETERMINER,
     EMPTY,
-    FIRST_ADJECTIVE,
     GOVERN,
     NOUN,
     OBJECT,
@@ -28,7 +29,6 @@ from datamodules.grammar.languages.language import (
     Language,
     Piece,
     Text,
-    Word,
     is_pronoun,
     is_subject_gap,
     piece,
@@ -59,6 +59,7 @@ MONTHS = (
 _SUBJECTS = {FIRST_SINGULAR: "I", FIRST_PLURAL: "we", THIRD_PLURAL: "they"}
 _OBJECTS = {FIRST_SINGULAR: "me", FIRST_PLURAL: "us", THIRD_PLURAL: "them"}
 _REFLEXIVES = {FIRST_SINGULAR: "myself", FIRST_PLURAL: "ourselves", THIRD_PLURAL: "themselves"}
+_OWNING = (NOUN, OWNER + POSSIBLE)  # roles of *teacher's*
 _TO = piece([("to", (GOVERN,))])
 _AND = piece([("and", (AND,))])
 _RELATIVES = {word: piece([(word, (WHO,))]) for word in ("who", "that", "whose", "where")}
@@ -99,15 +100,13 @@ class English(Language):
 
     @override
     def finish(self, text: Text) -> tuple[str, list[int]]:
-        words: list[int] = []
-        count = 0
-        for word in text.texts:
-            if word == ",":
-                words.append(count - 1)
-            else:
-                words.append(count)
-                count += 1
-        return " ".join(text.texts).replace(" ,", ","), words
+        texts = text.texts
+        written = " ".join(texts)
+        if "," not in texts:
+            return written, list(range(len(texts)))
+        numbers = accumulate([word != "," for word in texts], initial=-1)
+        next(numbers)
+        return written.replace(" ,", ","), list(numbers)
 
     @override
     def gender(self, noun: Noun) -> str:
@@ -259,14 +258,14 @@ class English(Language):
 
     def _core(self, key: tuple[Core, bool]) -> Piece:
         core, owner = key
-        words: list[Word] = [
-            (adjective.name, (FIRST_ADJECTIVE + 2 * place,))
-            for place, adjective in enumerate(core.adjectives)
-        ]
+        words = [adjective.name for adjective in core.adjectives]
         form = self.noun(core.noun, core.plural)
-        words.append((form + "'s", (NOUN, OWNER + POSSIBLE)) if owner else (form, (NOUN,)))
-        determiner = _determiner(core, words[0][0])
-        return piece([(determiner, (DETERMINER,)), *words] if determiner else words)
+        words.append(form + "'s" if owner else form)
+        roles = (*ADJECTIVES[: len(core.adjectives)], _OWNING if owner else (NOUN,))
+        determiner = _determiner(core, words[0])
+        if determiner:
+            return Piece((determiner, *words), ((DETERMINER,), *roles))
+        return Piece(tuple(words), roles)
 
 
 def _determiner(core: Core, following: str) -> str:
@@ -287,15 +286,14 @@ def _determiner(core: Core, following: str) -> str:
 @cache
 def _parts(group: Piece, end: int) -> tuple[Piece, Piece]:
     """Return the words of a group before the word ``end``, and the others."""
-    before = tuple(each for each in group.played if each[0] < end)
-    after = tuple((word - end, *role) for word, *role in group.played if word >= end)
-    return Piece(group.texts[:end], before), Piece(group.texts[end:], after)
+    texts, roles = group.texts, group.roles
+    return Piece(texts[:end], roles[:end]), Piece(texts[end:], roles[end:])
 
 
 @cache
 def _first_verb(group: Piece) -> int:
     """Return the number of the first word of a group that is no auxiliary."""
-    return next(word for word, role, _ in group.played if role == VERB >> 1)
+    return next(word for word, roles in enumerate(group.roles) if VERB in roles)
 
 
 def _precedes_verb(clause: Clause) -> bool:

@@ -38,7 +38,7 @@ from datamodules.grammar.meaning.phrases import (
     Verb,
 )
 
-_THERE = Piece((), piece([("y", (0,))]).played)  # what *y* plays in the unit of a place
+_THERE = Piece((), ((0,),))  # what *y* plays in the unit of a place
 _ASK: list[Word] = [("est-ce", (ASK + POSSIBLE,)), ("que", (ASK + POSSIBLE,))]
 _QUESTIONS = {
     "whether": piece(_ASK), "who": piece([("qui", (SUBJECT,))]),

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from datamodules.grammar.languages.french.elision import causes_elision
 from datamodules.grammar.languages.language import (
+    ADJECTIVES,
     DETERMINER,
-    FIRST_ADJECTIVE,
     NOUN,
     Piece,
     Section,
@@ -14,26 +14,29 @@ from datamodules.grammar.languages.language import (
 )
 from datamodules.grammar.meaning.phrases import Adjective, Core, Noun
 
-# Masculine, feminine, plural; the form before a vowel after a slash.
 _DETERMINERS = {
-    "the": "le la les",
-    "a": "un une",
-    "some": "- - des",
-    "this": "ce/cet cette ces",
-    "my": "mon ma/mon mes",
-    "our": "notre notre nos",
-    "his": "son sa/son ses",
-    "her": "son sa/son ses",
-    "its": "son sa/son ses",
-    "their": "leur leur leurs",
-    "every": "chaque chaque",
-    "whose": "le la les",
-    "several": "- - plusieurs",
-    "two": "- - deux",
-    "three": "- - trois",
-    "four": "- - quatre",
-    "title": "monsieur madame",
+    name: [form.partition("/") for form in forms.split()]
+    for name, forms in {
+        "the": "le la les",
+        "a": "un une -",
+        "some": "- - des",
+        "this": "ce/cet cette ces",
+        "my": "mon ma/mon mes",
+        "our": "notre notre nos",
+        "his": "son sa/son ses",
+        "her": "son sa/son ses",
+        "its": "son sa/son ses",
+        "their": "leur leur leurs",
+        "every": "chaque chaque -",
+        "whose": "le la les",
+        "several": "- - plusieurs",
+        "two": "- - deux",
+        "three": "- - trois",
+        "four": "- - quatre",
+        "title": "monsieur madame -",
+    }.items()
 }
+"""Masculine, feminine and plural, each with the form before a vowel."""
 
 
 _CLASSIFYING = ("shape", "colour", "origin", "material")
@@ -163,7 +166,7 @@ class FrenchNouns:
         before, joins = 0, False
         for place in range(len(core.adjectives) - 1, -1, -1):
             adjective = self._forms_for(core.adjectives[place], core.noun)
-            role = (FIRST_ADJECTIVE + 2 * place,)
+            role = ADJECTIVES[place]
             if adjective.stands_before:
                 liaison = (forms.gender, core.plural) == ("m", False) and causes_elision(
                     words[0][0]
@@ -176,7 +179,7 @@ class FrenchNouns:
                 words.append((adjective.agreed(forms.gender, core.plural), role))
                 joins = core.adjectives[place].category not in _CLASSIFYING
         determiner = _determiner(core, forms.gender, words[0][0], before > 0)
-        return piece([*((word, (DETERMINER,)) for word in determiner), *words])
+        return piece([*[(word, (DETERMINER,)) for word in determiner], *words])
 
 
 def _determiner(core: Core, gender: str, following: str, adjective_first: bool) -> list[str]:
@@ -191,6 +194,5 @@ def _determiner(core: Core, gender: str, following: str, adjective_first: bool) 
         return ["de", "la" if gender == "f" else "le"]
     if name not in _DETERMINERS:
         return [name] if name else []
-    forms = (_DETERMINERS[name] + " - -").split()
-    plain, _, liaison = (forms[2] if core.plural else forms[gender == "f"]).partition("/")
+    plain, _, liaison = _DETERMINERS[name][2 if core.plural else gender == "f"]
     return [liaison if liaison and causes_elision(following) else plain]

@@ -3,15 +3,7 @@
 import re
 from typing import NamedTuple
 
-from datamodules.grammar.languages.language import (
-    DETERMINER,
-    FIRST_ADJECTIVE,
-    NOUN,
-    Piece,
-    Section,
-    Word,
-    piece,
-)
+from datamodules.grammar.languages.language import ADJECTIVES, DETERMINER, NOUN, Piece, Section
 from datamodules.grammar.meaning.phrases import Core, Noun
 
 NOMINATIVE, ACCUSATIVE, DATIVE, GENITIVE = range(4)
@@ -106,16 +98,17 @@ class GermanNouns:
             case = DATIVE  # no word would show the genitive
         gender = "p" if core.plural else self.gender(noun)
         determiner, adjective_ending = self._determiner(core, gender, case, negated)
-        words: list[Word] = [(determiner, (DETERMINER,))] if determiner else []
-        for place, adjective in enumerate(core.adjectives):
-            stem = self._adjectives[adjective.name].split("/")[-1]
-            words.append((stem + adjective_ending, (FIRST_ADJECTIVE + 2 * place,)))
         forms = self._nouns.get(noun.name)
         if forms is None:
-            written = [_name(noun.name, case)]
+            word = _name(noun.name, case)
         else:
-            written = [forms.form(core.plural, case, adjective_ending)]
-        return piece([*words, *((word, (NOUN,)) for word in written)])
+            word = forms.form(core.plural, case, adjective_ending)
+        stems = [self._adjectives[each.name].rpartition("/")[2] for each in core.adjectives]
+        words = (*[stem + adjective_ending for stem in stems], word)
+        roles = (*ADJECTIVES[: len(stems)], (NOUN,))
+        if determiner:
+            return Piece((determiner, *words), ((DETERMINER,), *roles))
+        return Piece(words, roles)
 
     def _determiner(self, core: Core, gender: str, case: int, negated: bool) -> tuple[str, str]:
         name, strong = core.determiner, _STRONG[gender][case]

@@ -93,7 +93,7 @@ _CONTRACTED = {
 }  # fmt: skip
 _CONTRACTING = frozenset(preposition for preposition, _ in _CONTRACTED)
 _MERGING = frozenset(article for _, article in _CONTRACTED)
-_NO = Piece((), piece([("kein", (NOT,))]).played)  # what *kein* plays in its clause
+_NO = Piece((), ((NOT,),))  # what *kein* plays in its clause
 _AND = piece([("und", (AND,))])
 
 
