@@ -1,13 +1,14 @@
 """Fills a clause up to its length: adjectives, attributes, places, times, manners, comparisons."""
 
+from dataclasses import replace
+
 from datamodules.grammar.drawing import open_words
 from datamodules.grammar.drawing.noun_phrases import NounPhrases, can_be_extended, kind_of
 from datamodules.grammar.drawing.vocabulary import TimeKey, is_lasting
-from datamodules.grammar.meaning.phrases import ANIMATE, Adverbial, Clause, NounPhrase
+from datamodules.grammar.meaning.phrases import Adverbial, Clause, NounPhrase
 
 TIME_SHARE = 0.4  # probability of a time in a main clause that may have one
 ADJECTIVE_SHARE = 0.6  # probability of an adjective, and of one more, where there is room
-_NOWHERE = ("body", "idea")  # no place of their own (not *the idea behind the museum*)
 _TOPIC_WORDS = 3  # most words of a time in a clause without room for it
 _ATTRIBUTE_WORDS = 3  # fewest words of a preposition with its noun phrase
 _TIMELESS = ("inverse", "reporting")  # frames without a time
@@ -21,16 +22,18 @@ FILLERS = {
 
 
 def takes_time(clause: Clause) -> bool:
-    """Return whether a clause has room for a time: no habit, and no lasting quality."""
-    quality = clause.adjective
+    """Return whether a clause has room for a time: no habit, and no lasting quality or state."""
+    quality, mode, verb = clause.adjective, clause.mode, clause.verb
     if quality is not None and is_lasting(quality):
         return False
-    mode = clause.mode
+    repeated = mode.tense == "present" or mode.habit
     return not (
-        mode.adverb
+        (verb.state and verb.frame != "be")
+        or (repeated and not verb.meant)
+        or mode.adverb
         or mode.negation == "never"
         or mode.tense in ("perfect", "supposed", "unreal")
-        or clause.verb.frame in _TIMELESS
+        or verb.frame in _TIMELESS
     )
 
 
@@ -73,16 +76,16 @@ class Circumstances(NounPhrases):
     def _add(self, filler: str, clause: Clause, spare: int, place_before: bool) -> int:
         """Add one circumstance of at most ``spare`` words; return its words, 0 if none fits."""
         if filler == "place":
-            nowhere = clause.gap == "place" or clause.verb.state or clause.manner is not None
-            return 0 if nowhere else self.add_place(clause, spare, place_before)
+            somewhere = clause.verb.placed and clause.gap != "place" and not clause.mode.negation
+            fits = somewhere and clause.manner is None and not _has_attribute(clause)
+            return self.add_place(clause, spare, place_before) if fits else 0
         if filler == "attribute":
             phrase = clause.oblique or clause.object
-            if spare < _ATTRIBUTE_WORDS or kind_of(phrase) in ANIMATE:
-                return 0
-            if isinstance(phrase, NounPhrase) and _has_place(phrase):
+            fits = spare >= _ATTRIBUTE_WORDS and clause.place is None
+            if fits and isinstance(phrase, NounPhrase):
                 return self.give_attributes(phrase, _ATTRIBUTE_WORDS, None)
         elif clause.mode.adverb is None:  # *rarely really big* has two of a kind
-            if filler == "manner" and clause.verb.meant:
+            if filler == "manner" and clause.verb.meant and not clause.mode.negation:
                 return self._add_manner(clause)
             quality = clause.adjective
             if quality is not None and quality.graded and clause.degree is None:
@@ -97,8 +100,7 @@ class Circumstances(NounPhrases):
             clause.place = Adverbial(self.unit(), there)
             return 1
         if spare >= _ATTRIBUTE_WORDS:
-            role = "denied place" if clause.mode.negation else "place"
-            clause.place = self.place_phrase(_located(clause), role=role)
+            clause.place = self.place_phrase(_located(clause), clause.mode.negation != "")
         return 0 if clause.place is None else _ATTRIBUTE_WORDS
 
     def _add_adjectives(self, clause: Clause, spare: int) -> int:
@@ -121,14 +123,15 @@ class Circumstances(NounPhrases):
         clause.degree = self.vocabulary.expressions["comparisons"].draw(self.random)
         return 3
 
-    def _add_time(self, clause: Clause, spare: int, fronts: bool, host: bool) -> int:
+    def _add_time(self, clause: Clause, spare: int, fronts: bool, last: bool, host: bool) -> int:
         """Give a clause a time, or none; return its words.
 
-        The time stands at opposite ends, or first in every language (both if the clause
-        ``fronts``), or last; the last two not in a ``host``, whose end holds a clause.
+        The time stands at opposite ends (if the clause ``fronts`` and is the last), or first in
+        every language, or last; the last two not in a ``host``, whose end holds a clause.
         """
         knobs, random = self.knobs, self.random
-        topic = fronts and not host and random() < knobs.reordering
+        moves = fronts and last and not host
+        topic = moves and random() < knobs.reordering
         if not topic and random() >= TIME_SHARE:
             return 0
         first = not topic and fronts and random() < knobs.fronting
@@ -142,9 +145,8 @@ class Circumstances(NounPhrases):
             return 4
         section = "time_habit" if self.habit else "time_" + self.tense
         most = min(4, max(spare, _TOPIC_WORDS))
-        table = self.vocabulary.times[
-            TimeKey(section, most, topic, not front, clause.mode.negation != "")
-        ]
+        place = "topic" if topic else "front" if first else "comment" if moves else "end"
+        table = self.vocabulary.times[TimeKey(section, most, place, clause.mode.negation != "")]
         expression = None if table is None else table.draw(random)
         if expression is None or expression.name in self.said:
             return 0
@@ -166,19 +168,23 @@ class Circumstances(NounPhrases):
         clause.manner = Adverbial(self.unit(), table.draw(self.random))
         return 1
 
+    def end_time(self, clause: Clause) -> None:
+        """Let the time of a clause that is not the last one stand at its end in all languages."""
+        time = clause.time
+        if isinstance(time, Adverbial) and not clause.time_first:
+            clause.time = Adverbial(time.unit, replace(time.expression, kinds=()))
+
     def give_attributes(self, phrase: NounPhrase, words: int, plural: bool | None) -> int:
-        """Give a phrase a chain of attributes of about ``words`` words; the last has a number.
+        """Give a phrase an attribute of about ``words`` words whose noun has a number.
 
         Returns the number of words.
         """
         wanted = words
-        while words >= _ATTRIBUTE_WORDS and _has_place(phrase):
-            attribute = self.place_phrase(kind_of(phrase), plural)
-            if attribute is None:
-                break
+        attribute = self.attribute(phrase, plural) if can_be_extended(phrase) else None
+        if attribute is not None:
             phrase.attribute = attribute
-            phrase = attribute.phrase
             words -= attribute.preposition.words + 2
+            phrase = attribute.phrase
         while words > 0 and self.add_adjective(phrase):
             words -= 1
         return wanted - words
@@ -189,11 +195,11 @@ def is_negated(clause: Clause, phrase: NounPhrase) -> bool:
     return clause.mode.negation != "" and phrase.core.determiner in ("a", "some")
 
 
+def _has_attribute(clause: Clause) -> bool:
+    return isinstance(clause.object, NounPhrase) and clause.object.attribute is not None
+
+
 def _located(clause: Clause) -> str:
     """Return the class of who does something, and so is where it happens."""
     subject = clause.subject
     return kind_of(clause.antecedent if subject is None else subject)
-
-
-def _has_place(phrase: NounPhrase) -> bool:
-    return can_be_extended(phrase) and phrase.core.noun.kind not in _NOWHERE

@@ -6,10 +6,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from datamodules.grammar.drawing.circumstances import is_negated
-from datamodules.grammar.drawing.draws import Mean, Random, Share
+from datamodules.grammar.drawing.draws import Mean, Pool, Random, Share
 from datamodules.grammar.drawing.frames import BE, ClausePlace, Frames
 from datamodules.grammar.drawing.noun_phrases import can_be_extended, kind_of
-from datamodules.grammar.drawing.participants import is_simple, refers_back
+from datamodules.grammar.drawing.participants import (
+    clashes,
+    is_simple,
+    refers_back,
+    subject_of,
+    taken_up,
+)
 from datamodules.grammar.drawing.plans import DEEPEST, Plan, WordBudget
 from datamodules.grammar.drawing.vocabulary import Vocabulary, is_lasting
 from datamodules.grammar.meaning.phrases import (
@@ -17,14 +23,21 @@ from datamodules.grammar.meaning.phrases import (
     HUMAN,
     Clause,
     NounPhrase,
+    Participant,
     Prepositional,
     Pronoun,
+    Verb,
 )
 
 if TYPE_CHECKING:  # pydantic takes a while
     from datamodules.grammar.knobs import Knobs
 
 MOST_TRIES, MOST_TRIES_INSIDE = 50, 30  # draws for a place, and inside another clause
+TELLER_SHARE = 0.5  # share of pronouns for the subject around, where one fits
+_OTHER_TENSES = {
+    "future": Pool(("present", "past"), (1, 1)), "present": Pool(("present", "past"), (3, 2)),
+}  # fmt: skip
+"""Tenses of relative clauses, by the tense around them."""
 LEAST_GAP = 3  # fewest words of an attribute or of a relative clause
 HABIT_SHARE = 0.3  # share of sentences whose past is one of habits, not of single events
 CONDITIONAL = ("supposed", "unreal")  # tenses of the clauses of a condition
@@ -114,6 +127,8 @@ class Clauses(Frames):
         if subject is None:
             subject = self._draw_subject(clause, frame, distance, in_subject)
             words -= 2
+            if subject.relative is not None and clause.mode.adverb is not None:
+                clause.mode = clause.mode._replace(adverb=None)  # *who bought bells often sings*
         elif place.gap != "subject" and subject is not place.antecedent:
             clause.subject = subject
             words -= 1 if subject.__class__ is Pronoun else 2
@@ -161,10 +176,10 @@ class Clauses(Frames):
         """Add what a clause may have besides its participants; return how many words."""
         left = spare
         if place.main and place.timed:
-            left -= self._add_time(clause, spare, place.fronts, host)
+            left -= self._add_time(clause, spare, place.fronts, place.last, host)
         if place.first and self.habit:
             self._mark_habit(clause)
-        if clause.adjective is not None and not place.kind:
+        if clause.adjective is not None and place.kind != "reason":
             left -= self._compare(clause)
         left = self._fill(clause, "host" if host else frame, left, place.there)
         if not (clause.mode.negation or clause.mode.passive or host):
@@ -235,7 +250,7 @@ class Clauses(Frames):
         plural = subject.core.plural != (self.random() < self.knobs.attractors)
         if plan is not None and can_be_extended(subject):
             before = self.words
-            clause = self._relative(subject, plan, words - 1)
+            clause = self._relative(subject, plan, words - 1, None)
             if clause is not None:
                 self._distances.count(self.words - before + 1)
                 last = last_noun(clause)
@@ -246,8 +261,13 @@ class Clauses(Frames):
         self._distances.count(written)
         self.words += written
 
-    def _relative(self, phrase: NounPhrase, plan: Plan, words: int | None) -> Clause | None:
-        """Give a noun phrase a relative clause; None if no verb fits."""
+    def _relative(
+        self, phrase: NounPhrase, plan: Plan, words: int | None, teller: Participant | None
+    ) -> Clause | None:
+        """Give a noun phrase a relative clause; None if no verb fits.
+
+        ``teller`` is the subject of the clause around, which a pronoun may mean.
+        """
         kind = kind_of(phrase)
         gaps = self.gaps[kind, plan.inside is not None]
         if gaps is None:
@@ -257,20 +277,47 @@ class Clauses(Frames):
         match gap:
             case "subject":
                 place.subject = phrase
-            case "object":
-                place.governed = "transitive", kind
-            case "oblique":
-                place.governed = "prepositional", kind
+            case "object" | "oblique":
+                place.governs = True
+                frame = "transitive" if gap == "object" else "prepositional"
+                place.subject = self._teller(teller, phrase)
+                place.verbs = self._governing(frame, place.subject, phrase)
             case "owner":
                 place.subject = self.owned_phrase(self._owned["subject"])
             case "owner of object":
                 place.gap = "owner"
-                place.owned = self.owned_phrase(self._owned["object"])
-                place.governed = "transitive", kind_of(place.owned)
-        tense = "present" if self.tense in CONDITIONAL else self.tense
+                place.given = self.owned_phrase(self._owned["object"])
+                place.verbs = self._governing("transitive", None, place.given)
         self.said.update(adjective.category for adjective in phrase.core.adjectives)
-        phrase.relative = self._inside(plan, place, tense, self.habit)
+        tense = self._tense_inside()
+        phrase.relative = self._inside(plan, place, tense, self.habit and tense == "past")
         return phrase.relative
+
+    def _governing(
+        self, frame: str, subject: Participant | None, phrase: NounPhrase | None
+    ) -> Pool[Verb]:
+        """Return the verbs of which a phrase may be the object."""
+        assert phrase is not None
+        kind = "" if subject is None else kind_of(subject)
+        verbs = self.vocabulary.verbs
+        found = verbs[frame, kind, phrase.core.noun, ""] or verbs[frame, kind, kind_of(phrase), ""]
+        assert found is not None
+        return found
+
+    def _teller(self, teller: Participant | None, other: NounPhrase | None) -> Pronoun | None:
+        """Draw a pronoun for the subject of the clause around, or nothing."""
+        if teller is None or self.random() >= TELLER_SHARE or kind_of(teller) not in HUMAN:
+            return None
+        return None if other is not None and clashes(teller, other) else taken_up(teller)
+
+    def _tense_inside(self) -> str:
+        """Draw the tense of a relative clause."""
+        if self.tense in CONDITIONAL:
+            return "present"
+        if self.tense == "perfect":
+            return "past"
+        other = _OTHER_TENSES.get(self.tense)
+        return self.tense if other is None else other.draw(self.random)
 
     def _hold(self, clause: Clause, plan: Plan) -> None:
         """Put a clause at the end of another: after *that*, or after the last noun."""
@@ -283,13 +330,15 @@ class Clauses(Frames):
                 elif tense == "future" and doubted:
                     tense = "present"
                 place = ClausePlace(subjunctive=doubted)
+                if not doubted:
+                    place.subject = self._teller(clause.subject or clause.antecedent, None)
                 clause.complement = self._inside(plan, place, tense, habit=False)
             return
         host = clause.object if clause.verb.frame == "transitive" else clause.oblique
         if isinstance(host, NounPhrase) and host.relative is None and can_be_extended(host):
             if is_negated(clause, host):  # French would need the subjunctive
                 host.core = host.core._replace(determiner="the")
-            relative = self._relative(host, plan, None)
+            relative = self._relative(host, plan, None, subject_of(clause))
             if relative is not None and relative.gap in ("object", "owner"):
                 self._tell_apart(relative, host)
 

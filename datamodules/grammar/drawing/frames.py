@@ -10,6 +10,7 @@ from datamodules.grammar.drawing.vocabulary import OWNABLE, Vocabulary
 from datamodules.grammar.meaning.phrases import (
     HUMAN,
     KINDS,
+    Adjective,
     Clause,
     Mode,
     NounPhrase,
@@ -30,11 +31,20 @@ FRAMES = {
 """Weight of each frame, and its fewest words without the subject."""
 _HOSTS = ("transitive", "prepositional", "reporting")  # frames that may hold a clause at their end
 _PASSIVE_WORDS = 5  # of a passive with its agent
+_EVENTS = ("intransitive", "transitive", "prepositional", "motion", "ditransitive")
+_DEEDS = (*_EVENTS, "quality", "location", "reporting")
 _ALLOWED = {
-    "place": ("intransitive", "transitive"),
-    "event": ("intransitive", "transitive", "prepositional", "motion", "ditransitive"),
+    "place": ("intransitive", "transitive"), "event": _EVENTS, "deed": (*_EVENTS, "reporting"),
+    "quality": ("quality",), "last": (*_DEEDS, "inverse"),
+}  # fmt: skip
+"""Frames of clauses after *where*, of what somebody does, of qualities, and of last clauses; in
+others, no subject is the object of another language: no pronoun for it would fit."""
+_RARE = {
+    ("relative", "quality"): 0.1,
+    ("relative", "location"): 0.2,
+    ("relative", "intransitive"): 0.5,
 }
-"""Frames of clauses after *where*, and of events that a person does on purpose."""
+"""Factors of weights: *that is red* says little."""
 _LOCATED = ("person", "animal", "tool", "container", "text", "vehicle", "furniture", "machine")
 """Classes that may be somewhere."""
 
@@ -47,11 +57,17 @@ class ClausePlace:
     object: NounPhrase | None = None  # the object of the clause before, for a pronoun
     gap: str = ""
     antecedent: NounPhrase | None = None
-    governed: tuple[str, str] | None = None  # frame and class of an object that is known already
-    owned: NounPhrase | None = None  # an object with *whose*
+    verbs: Pool[Verb] | None = None  # the verbs that fit, if they are known already
+    qualities: Pool[Adjective] | None = None  # the qualities, if it is one
+    given: Participant | None = None  # an object that is known: a pronoun, or one with *whose*
+    governs: bool = False  # whether the antecedent is what the verb governs
     words: int | None = None  # number of words; None for a part of the budget
-    kind: str = ""  # ``reason`` after *because*, ``event`` after *before*; otherwise empty
-    modal: Verb | None = None  # *want*, in a reason
+    kind: str = ""
+    """``reason`` after *because*, ``result`` after *so*, ``event`` after *before*, ``quality`` or
+    ``deed`` if it is the one as the clause before; otherwise empty."""
+    negation: str | None = None  # the one that a clause behind *but* has
+    last: bool = False  # whether no main clause follows
+    teller: Participant | None = None  # the subject around, for a pronoun
     subjunctive: bool = False
     first: bool = False  # whether *he*, *she* and *they* may stand for persons outside the sentence
     main: bool = False
@@ -75,34 +91,28 @@ class Frames(Participants):
             "object": tuple(kind for kind in OWNABLE if self._governs("transitive", kind)),
         }
         self.gaps = Tables(self._build_gaps)
-        self.reasons = Tables(self._build_reasons)
 
     def _frame(
         self, words: int, subject: Participant | None, place: ClausePlace, host: bool
     ) -> tuple[str, Verb]:
         kind = "" if subject is None else kind_of(subject)
         verbs = self.vocabulary.verbs
-        mark = ""
-        if place.governed is not None:
-            frame, object_ = place.governed
-            table = verbs[frame, kind, object_, ""]
-            assert table is not None
-            return frame, table.draw(self.random)
-        if place.kind == "reason":
-            reasons = self.reasons[kind]
-            assert reasons is not None
-            frame, mark, place.modal = reasons.draw(self.random)
-        elif host and self.doubts and kind in ("", *HUMAN):
+        if place.verbs is not None:
+            verb = self._unsaid(place.verbs)
+            return verb.frame, verb
+        if place.qualities is not None:
+            return "quality", BE
+        if host and self.doubts and kind in ("", *HUMAN):
             self.doubts, frame = False, "doubting"
         else:
-            if place.kind == "event":
-                mark = "meant"
-            limit = place.kind or ("relative" if place.gap else "")
-            limit = "place" if place.gap == "place" else limit
+            limit = place.kind or (place.gap and ("place" if place.gap == "place" else "relative"))
+            if place.main and place.last and not limit:
+                limit = "last"
             key = kind, min(words - 1, 7), host, limit, self.tense == "present"
             frame = self._frames[key].draw(self.random)
-        table = verbs[frame, kind, "", mark]
-        verb = BE if table is None else table.draw(self.random)
+        mark = "meant" if place.kind == "event" else "event" if self.tense == "future" else ""
+        table = verbs[frame, kind, "", mark] or verbs[frame, kind, "", ""]
+        verb = BE if table is None else self._unsaid(table)
         return frame if verb is BE else verb.frame, verb
 
     def complete(
@@ -116,16 +126,14 @@ class Frames(Participants):
             self.give_agent(clause)
             return _PASSIVE_WORDS
         self.participants(clause, frame, subject, place, host)
-        lacks_object = place.governed is not None and place.owned is None
-        return FRAMES[frame][1] - 2 * lacks_object
+        return FRAMES[frame][1] - 2 * place.governs - (place.given is not None)
 
     def _build_frames(self, key: tuple[str, int, bool, str, bool]) -> Pool[str]:
         """Return the frames with verbs for a class of subjects (any class: empty), by weight."""
         kind, words, host, limit, present = key
         possible = {frame for frame in FRAMES if self._is_possible(frame, kind, limit)}
-        if limit == "relative":  # the subject is the object in some languages: no pronoun fits all
-            possible.discard("inverse")
-        possible = possible.intersection(_ALLOWED.get(limit, FRAMES))
+        allowed = _ALLOWED.get(limit, _DEEDS)
+        possible = possible.intersection(allowed) or possible
         # A report of the past would need tenses of its own.
         allowed = possible - (set() if host and present else {"reporting"})
         if host:
@@ -133,7 +141,7 @@ class Frames(Participants):
         fitting = {frame for frame in allowed if FRAMES[frame][1] <= words}
         shortest = min(allowed, key=lambda frame: (FRAMES[frame][1], frame))
         weights = {
-            frame: weight
+            frame: weight * _RARE.get((limit, frame), 1)
             for frame, (weight, _) in FRAMES.items()
             if frame in (fitting or {shortest})
         }
@@ -141,29 +149,11 @@ class Frames(Participants):
 
     def _is_possible(self, frame: str, kind: str, limit: str = "") -> bool:
         if frame == "quality":
-            return not kind or self.vocabulary.qualities[kind, ""] is not None
+            return not kind or self.vocabulary.qualities[kind, False] is not None
         if frame == "location":
             return not kind or kind in _LOCATED
         mark = "meant" if limit == "event" else ""
         return self.vocabulary.verbs[frame, kind, "", mark] is not None
-
-    def _build_reasons(self, kind: str) -> Pool[tuple[str, str, Verb | None]] | None:
-        """Return what may be the reason for something that a class of subjects does.
-
-        A reason is a frame, a mark of the verb, and a modal verb.
-        """
-        found: dict[tuple[str, str, Verb | None], float] = {}
-        verbs = self.vocabulary.verbs
-        if self.vocabulary.qualities[kind, "reason"]:
-            found["quality", "", None] = 4
-        if verbs["transitive", kind, "", "reason"]:
-            found["transitive", "reason", None] = 3
-        wish = next((v for v in self.vocabulary.lexicon.verbs if v.name == "want:infinitive"), None)
-        if wish is not None and kind in HUMAN:
-            for frame in ("transitive", "intransitive"):
-                if verbs[frame, kind, "", "meant"]:
-                    found[frame, "meant", wish] = 1.5
-        return Pool(found, found.values()) if found else None
 
     def _subject_kinds(self, frame: str, verb: Verb) -> tuple[str, ...]:
         if frame == "location":
@@ -171,19 +161,20 @@ class Frames(Participants):
         return self.vocabulary.described if frame == "quality" else verb.subjects
 
     def _is_passive(self, place: ClausePlace, host: bool) -> bool:
-        free = not (place.gap or place.governed or place.kind or host)
+        free = not (place.gap or place.verbs or place.given or place.kind or host)
         return free and self.random() < self.knobs.passives
 
     def _mode(self, frame: str, verb: Verb, words: int, place: ClausePlace, passive: bool) -> Mode:
-        if place.kind:
-            mode = Mode(self.tense, modal=place.modal, habit=self.habit)
-        elif frame == "reporting" or words < FRAMES[frame][1] + 3:
+        if place.kind in ("reason", "result", "event") or (
+            place.negation is None and (frame == "reporting" or words < FRAMES[frame][1] + 3)
+        ):
             mode = Mode(self.tense, habit=self.habit)
         else:
-            modals = "able" if passive else "willing"
+            modals = "willing" if verb.meant and not passive else "able"
             if verb.state or frame == "inverse":
                 modals = "" if verb is BE else "state"
-            mode = self.vocabulary.modes[self.tense, self.habit, modals].draw(self.random)
+            key = self.tense, self.habit, modals, place.negation
+            mode = self.vocabulary.modes[key].draw(self.random)
         if place.subjunctive or passive:
             mode = mode._replace(subjunctive=place.subjunctive, passive=passive)
         return mode

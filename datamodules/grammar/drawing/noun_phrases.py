@@ -33,6 +33,7 @@ if TYPE_CHECKING:  # pydantic takes a while
 
 NAME_SHARE = 0.12  # share of names among noun phrases for which a person fits
 OWNER_SHARE = 0.25  # share of noun phrases with an owner, where an owner fits
+CLAUSES_TO_A_PHRASE = 4  # how many times likelier *and* joins verbs than noun phrases
 MOST_TRIES = 4  # draws for a noun that a sentence does not have yet
 _ALONE = ("every", "title", "whose")  # determiners of phrases without *and*
 Word = TypeVar("Word")
@@ -49,6 +50,7 @@ class NounPhrases:
         # Looked up once: these decide about every noun phrase.
         self.open_words, self.ambiguity = knobs.open_words, knobs.ambiguity
         self.coordination, self.paraphrase = knobs.coordination, knobs.paraphrase
+        self.doubled = knobs.coordination / CLAUSES_TO_A_PHRASE
 
     def unit(self) -> int:
         """Return the number of a new unit."""
@@ -82,7 +84,9 @@ class NounPhrases:
             table = self.vocabulary.senses[verb, role.endswith("subject")]
             form = None if table is None else table.draw(random)
         if form is None:
-            table = self.vocabulary.nouns[kinds, None]
+            barred = () if verb is None or role.endswith("subject") else verb.barred
+            number = False if role == "goal" else None
+            table = self.vocabulary.nouns[kinds, number, barred]
             assert table is not None
             form = self._unsaid(table)
         phrase = NounPhrase(self.unit(), self.core(form, role, possessor))
@@ -93,7 +97,7 @@ class NounPhrases:
 
     def owned_phrase(self, kinds: tuple[str, ...]) -> NounPhrase | None:
         """Draw a noun phrase with *whose*; None if there is no noun."""
-        table = self.vocabulary.nouns[kinds, None]
+        table = self.vocabulary.nouns[kinds, None, ()]
         if table is None:
             return None
         noun, plural = self._unsaid(table)
@@ -101,13 +105,13 @@ class NounPhrases:
 
     def coordinate(self, phrase: NounPhrase) -> int:
         """Give a phrase that may be one of two a second one, or none; return how many words."""
-        if not self.coordination or not may_be_two(phrase) or self.random() >= self.coordination:
+        if not self.doubled or not may_be_two(phrase) or self.random() >= self.doubled:
             return 0
         noun = phrase.core.noun
         if noun.kind == "name":
             phrase.beside = self._named(self._unsaid(self.vocabulary.names))
         else:
-            table = self.vocabulary.nouns[HUMAN if noun.kind in HUMAN else (noun.kind,), None]
+            table = self.vocabulary.nouns[HUMAN if noun.kind in HUMAN else (noun.kind,), None, ()]
             assert table is not None
             form = self._unsaid(table)
             phrase.beside = NounPhrase(self.unit(), self.core(form, "part", None))
@@ -132,6 +136,10 @@ class NounPhrases:
         count = "plural" if plural else "singular" if noun.counted else "mass"
         plain = noun.plain or noun.kind in NO_OWN
         determiner = self.vocabulary.determiners[count, plain, role].draw(self.random)
+        if determiner in ("my", "our") or (determiner == "own" and possessor is None):
+            if "mine" in self.said or determiner == "own":
+                determiner = "the"
+            self.said.add("mine")
         thing = None
         if determiner == "own":
             determiner = _possessive(possessor)
@@ -148,14 +156,14 @@ class NounPhrases:
     def _open(self, kinds: tuple[str, ...]) -> NounPhrase | None:
         if "person" in kinds and self.random() < 0.5:
             return self._named(open_words.surname(self.random), "title")
-        table = self.vocabulary.nouns[kinds, True]
+        table = self.vocabulary.nouns[kinds, True, ()]
         if table is None:
             return None
         noun, plural = table.draw(self.random)
         return NounPhrase(self.unit(), Core(noun, plural, open_words.number(self.random)))
 
     def _give_owner(self, phrase: NounPhrase) -> None:
-        table = self.vocabulary.nouns[("person",), False]
+        table = self.vocabulary.nouns[("person",), False, ()]
         if table is None or self.random() < 0.4:
             owner = self._named(self._unsaid(self.vocabulary.names))
         else:
@@ -186,23 +194,40 @@ class NounPhrases:
         phrase.core = core._replace(adjectives=tuple(sorted(both, key=category_rank)))
         return True
 
-    def place_phrase(
-        self, located: str, plural: bool | None = None, role: str = "place"
-    ) -> Prepositional | None:
-        """Draw a preposition of place with a noun phrase, in one number or both.
-
-        ``located`` is the class of what is there.
-        """
-        if plural is None and self.open_words and self.random() < self.open_words:
+    def place_phrase(self, located: str, negated: bool) -> Prepositional | None:
+        """Draw where something of the class ``located`` happens: one place."""
+        if self.open_words and self.random() < self.open_words:
             return Prepositional(IN_TOWN, self._named(open_words.town(self.random)))
-        prepositions = self.vocabulary.prepositions[located, plural]
+        role = "denied place" if negated else "place"
+        return self._prepositional("place_prepositions", located, role, False)
+
+    def attribute(self, phrase: NounPhrase, plural: bool | None) -> Prepositional | None:
+        """Draw an attribute: where a thing is, where a person is from, what a person carries."""
+        kind = kind_of(phrase)
+        if plural is None:
+            plural = phrase.core.plural and kind in HUMAN
+        section = "plural_attributes" if plural else "attributes"
+        return self._prepositional(section, kind, "attribute", plural)
+
+    def _prepositional(
+        self, section: str, kind: str, role: str, plural: bool
+    ) -> Prepositional | None:
+        prepositions = self.vocabulary.prepositions[section, kind, plural]
         if prepositions is None:
             return None
         preposition = prepositions.draw(self.random)
-        table = self.vocabulary.nouns[preposition.kinds, plural]
+        table = self.vocabulary.nouns[preposition.kinds, plural, ()]
         assert table is not None
+        role = "carried" if preposition.name == "with" else role
         core = self.core(self._unsaid(table), role, None)
         return Prepositional(preposition, NounPhrase(self.unit(), core))
+
+    def again(self, phrase: NounPhrase) -> NounPhrase:
+        """Return a phrase that says the noun of another one again: *the man*."""
+        core = phrase.core
+        determiner = core.determiner if core.noun.kind in ("name", "surname") else "the"
+        said = Core(core.noun, core.plural, determiner, synonym=core.synonym)
+        return NounPhrase(self.unit(), said)
 
     def set_number(self, phrase: NounPhrase, plural: bool) -> None:
         """Give a phrase another number, with a determiner that fits."""

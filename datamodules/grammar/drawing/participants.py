@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING
 from datamodules.grammar.drawing.circumstances import Circumstances
 from datamodules.grammar.drawing.draws import Pool
 from datamodules.grammar.drawing.noun_phrases import MOST_TRIES, kind_of, noun_of
-from datamodules.grammar.drawing.vocabulary import is_lasting
+from datamodules.grammar.drawing.vocabulary import is_human, is_lasting
 from datamodules.grammar.meaning.phrases import (
     FIRST_PLURAL,
     FIRST_SINGULAR,
     HUMAN,
     THIRD_PLURAL,
     THIRD_SINGULAR,
+    Adjective,
     Clause,
     NounPhrase,
     Participant,
@@ -48,36 +49,37 @@ class Participants(Circumstances):
         """Draw the participants but the subject; a ``host`` holds a clause at its end."""
         verb = clause.verb
         negated = clause.mode.negation != ""
-        if frame == "transitive" and place.governed is not None:
-            clause.object = place.owned
+        possessor = None if place.gap == "owner" else subject
+        if frame == "transitive" and (place.given or place.governs):
+            clause.object = place.given
         elif frame in ("transitive", "ditransitive"):
             if not host:
                 clause.object = self._pronoun(verb.objects, subject, place, verb)
             if clause.object is None:
                 role = "denied object" if negated else "object"
-                clause.object = self.noun_phrase(verb.objects, role, subject, host, verb)
+                clause.object = self.noun_phrase(verb.objects, role, possessor, host, verb)
             if frame == "ditransitive":
                 self._give_recipient(clause, subject, place, negated)
         elif frame == "inverse":
             role = "denied other" if negated else "other"
             clause.object = self.noun_phrase(verb.objects, role)
-        elif frame == "motion" or (frame == "prepositional" and place.governed is None):
+        elif frame == "motion" or (frame == "prepositional" and not place.governs):
             if frame == "prepositional" and not host:
                 clause.oblique = self._pronoun(verb.objects, subject, place, verb)
             if clause.oblique is None:
                 role = "denied other" if negated else "oblique"
-                clause.oblique = self.noun_phrase(verb.objects, role, subject, host, verb)
+                role = "goal" if frame == "motion" else role
+                clause.oblique = self.noun_phrase(verb.objects, role, possessor, host, verb)
         elif frame == "quality":
-            self._give_quality(clause, kind_of(subject), place.kind)
+            self._give_quality(clause, kind_of(subject), place.qualities)
         elif frame == "location":
             self.add_place(clause, 3, place.there)
 
-    def _give_quality(self, clause: Clause, kind: str, sort: str) -> None:
+    def _give_quality(self, clause: Clause, kind: str, table: Pool[Adjective] | None) -> None:
         """Draw a quality of a category that the sentence does not have yet, if chance finds one."""
-        if self.tense == "perfect" or clause.mode.adverb is not None:  # not *has been old*
-            sort = sort or "passing"
+        passing = self.tense == "perfect" or clause.mode.adverb is not None  # not *has been old*
         qualities = self.vocabulary.qualities
-        table = qualities[kind, sort] or qualities[kind, ""]
+        table = table or qualities[kind, passing] or qualities[kind, False]
         assert table is not None
         for _ in range(MOST_TRIES):
             quality = table.draw(self.random)
@@ -111,14 +113,15 @@ class Participants(Circumstances):
         if self.random() >= self.knobs.pronouns:
             return None
         own_subject = place.gap in ("", "subject", "shared")
-        if verb.reflexive and own_subject and self.random() < REFLEXIVE_SHARE:
+        alone = subject.person in (FIRST_SINGULAR, THIRD_SINGULAR)  # not *each other*
+        if verb.reflexive and own_subject and alone and self.random() < REFLEXIVE_SHARE:
             pronoun = bound(subject) if isinstance(subject, NounPhrase) else subject
             return pronoun._replace(reflexive=True)
         before = place.object
         if before is not None and before.core.noun is not noun_of(subject):
             kind = kind_of(before)
             fits = kind in HUMAN or verb.frame != "prepositional" or verb.thing
-            if fits and kind in kinds:
+            if fits and kind in kinds and not clashes(subject, before):
                 return bound(before)
         return self._person(subject, place) if "person" in kinds else None
 
@@ -135,10 +138,40 @@ class Participants(Circumstances):
             clause.subject = self.noun_phrase(clause.verb.subjects, role)
 
 
+def taken_up(participant: Participant) -> Pronoun:
+    """Return the pronoun that stands for a participant of the clause before."""
+    if isinstance(participant, NounPhrase):
+        return bound(participant)
+    return participant._replace(reflexive=False)
+
+
+def clashes(one: Participant, other: Participant) -> bool:
+    """Return whether one English pronoun may mean both: *he*, *she*, *it* or *they*."""
+    return _english(one) == _english(other)
+
+
+def _english(participant: Participant) -> tuple[int, str]:
+    noun = noun_of(participant)
+    if participant.person != THIRD_SINGULAR:
+        return participant.person, ""
+    if noun is None:
+        return THIRD_SINGULAR, participant.gender if isinstance(participant, Pronoun) else ""
+    return THIRD_SINGULAR, noun.gender if is_human(noun) else ""
+
+
 def bound(phrase: NounPhrase) -> Pronoun:
     """Return the pronoun that stands for a noun phrase."""
     beside = None if phrase.beside is None else phrase.beside.core.noun
     return Pronoun(phrase.person, phrase.core.noun, beside, synonym=phrase.core.synonym)
+
+
+def subject_of(clause: Clause) -> Participant | None:
+    """Return what is the subject of a main clause; None if languages differ in it."""
+    if clause.verb.frame == "inverse":
+        return None
+    if clause.mode.passive:
+        return clause.object
+    return clause.antecedent if clause.subject is None else clause.subject
 
 
 def is_simple(participant: Participant | None) -> bool:

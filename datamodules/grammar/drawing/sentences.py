@@ -1,37 +1,34 @@
-"""Draws the meaning of whole sentences."""
+"""Draws the meaning of whole sentences: clauses that say something of one topic."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from datamodules.grammar.drawing.clauses import Clauses
-from datamodules.grammar.drawing.draws import Random, Share
+from datamodules.grammar.drawing.draws import Pool, Random, Share
 from datamodules.grammar.drawing.frames import ClausePlace
-from datamodules.grammar.drawing.noun_phrases import kind_of
-from datamodules.grammar.drawing.participants import bound
+from datamodules.grammar.drawing.noun_phrases import kind_of, noun_of
+from datamodules.grammar.drawing.participants import clashes, subject_of, taken_up
 from datamodules.grammar.drawing.plans import MEAN, SHORTEST, Plan, WordBudget, plan_clauses
 from datamodules.grammar.drawing.vocabulary import Vocabulary
 from datamodules.grammar.meaning.phrases import (
-    ANIMATE,
     Adverbial,
     Clause,
     Expression,
     Joined,
     NounPhrase,
-    Participant,
     Prepositional,
 )
 
 if TYPE_CHECKING:  # pydantic takes a while
     from datamodules.grammar.knobs import Knobs
 
-NOUN_SHARE = 0.8  # rough share of clauses with a noun as subject
+NOUN_SHARE = 0.5  # rough share of clauses with a noun as subject
 OPENING_SHARE = 0.15  # share of sentences of several clauses that begin with *when* and the like
-_SAME_TIME = ("when", "while", "before")  # conjunctions that tell the time of their clause
+NEW_SHARE = 0.15  # share of clauses with another subject, where one fits
+OBJECT_SHARE = 0.6  # share of clauses that say more of the object before, where they can
 _FIRST = ("so:then",)  # conjunctions that may take the first place of a clause
-MANY = 4  # clauses of a sentence with room for two subordinate ones
-_BECAUSE = frozenset({"because"})
-_ONCE = frozenset({"because", "but", "when", "while", "so:then"})
-"""Conjunctions that a sentence has once at most."""
+_WITH_OTHERS = ("and", "while")  # conjunctions before another subject
+_SHARED = ("and", "but")  # conjunctions before a verb of the same subject
 _SUBORDINATING = frozenset({"because", "when", "while"})
 _REASONS = {"future": "present", "perfect": "past", "unreal": "present"}
 """Tenses of reasons, by the tense of the sentence, if another."""
@@ -52,13 +49,13 @@ class Sentences(Clauses):
         self.moods, self.questions = Share(knobs.moods), Share(knobs.questions)
         self._opening: Expression | None = None  # conjunction before the first clause
         self._second: Expression | None = None  # conjunction before the second, if known already
-        self._joining: frozenset[str] = _ONCE  # conjunctions that are left for the sentence
+        self._joined: frozenset[str] = frozenset()  # conjunctions of the sentence
 
     def sentence(self, words: int) -> list[Joined]:
         """Draw a sentence of about ``words`` words: its clauses side by side."""
         self.units = self.clauses = self.words = 0
         self.said.clear()
-        self.doubts, self._joining = False, _ONCE
+        self.doubts, self._joined = False, frozenset()
         self.draw_tense()
         gap = NOUN_SHARE * self.knobs.distance
         embedding = self.embedding.next_probability()
@@ -67,14 +64,15 @@ class Sentences(Clauses):
         asks = len(plans) == 1 and self.random() < self.questions.next_probability()
         moody = self._draw_mood(plans, count)
         joined: list[Joined] = []
-        for plan in plans:
-            joined.append(self._next(plan, joined, asks))
+        for number, plan in enumerate(plans, 1):
+            joined.append(self._next(plan, joined, number == len(plans), asks))
         while self.budget.words > SHORTEST and not asks:
             self.budget.words -= 1
             (plan, *_), self.budget.clauses = plan_clauses(
                 self.budget.words, 2 * SHORTEST, embedding, self.random
             )
-            joined.append(self._next(plan, joined))
+            self.end_time(joined[-1].clause)
+            joined.append(self._next(plan, joined, last=True))
         self.embedding.count(self.clauses - len(joined), self.clauses - 1)
         self.questions.count(asks, len(joined) == 1)
         self.moods.count(moody and not self.doubts, self.clauses > 1)
@@ -109,27 +107,30 @@ class Sentences(Clauses):
             self.tense = "unreal"
         return self.doubts or conjunction is not None
 
-    def _next(self, plan: Plan, before: list[Joined], asks: bool = False) -> Joined:
+    def _next(self, plan: Plan, before: list[Joined], last: bool, asks: bool = False) -> Joined:
         """Draw the next clause of a sentence, with its conjunction."""
-        place = ClausePlace(main=True, first=not before, asks=asks)
-        conjunction = self._opening
+        place = ClausePlace(main=True, first=not before, last=last, asks=asks)
         if not before:
-            place.begins = conjunction is None and not asks
-            place.fronts = place.begins
-        else:
-            last = before[-1].clause
-            self._remember(place, last)
-            conjunction = None if self._opening and len(before) == 1 else self._join(plan, before)
-            if conjunction is None:
-                # A time of this clause would stand beside the time of the opening clause.
-                place.timed = False
-            elif conjunction.name in ("and", "but") and self._share(place, before[-1]):
-                unit = Adverbial(self.unit(), conjunction)
-                return Joined(self.clause(plan, place), unit)
-            self._bind(place, last, conjunction)
-        return self._joined(plan, place, conjunction, len(before))
+            place.fronts = place.begins = self._opening is None and not asks
+            return self._write(plan, place, self._opening, 0)
+        told = before[-1]
+        place.there = isinstance(told.clause.place, Prepositional)
+        if self._opening and len(before) == 1:
+            # A time of this clause would stand beside the time of the opening clause.
+            place.timed = False
+            self._take_up(place, told.clause, "", self._is_clear(told.clause))
+            return self._write(plan, place, None, 1)
+        clear = self._is_clear(told.clause)
+        conjunction = self._join(told.clause, len(before), clear, plan)
+        self._contrast(place, told.clause, conjunction.name)
+        if conjunction.name in _SHARED and self._share(place, told):
+            self._say_more(place, told.clause, plan)
+            return Joined(self.clause(plan, place), Adverbial(self.unit(), conjunction))
+        self._take_up(place, told.clause, conjunction.name, clear)
+        self._say_more(place, told.clause, plan)
+        return self._write(plan, place, conjunction, len(before))
 
-    def _joined(
+    def _write(
         self, plan: Plan, place: ClausePlace, conjunction: Expression | None, number: int
     ) -> Joined:
         """Draw a clause with its conjunction, in the tense and mood that the conjunction asks."""
@@ -137,7 +138,7 @@ class Sentences(Clauses):
         subordinate = conjunction is not None and "subordinating" in conjunction.kinds
         tense = self.tense
         if conjunction is not None:
-            place.timed = place.timed and conjunction.name not in _SAME_TIME
+            place.timed = place.timed and not subordinate
             place.fronts = not subordinate and conjunction.name not in _FIRST
             place.subjunctive = conjunction in self.vocabulary.expressions["moods"].items
             if subordinate and tense == "unreal" and place.kind != "reason":
@@ -147,53 +148,127 @@ class Sentences(Clauses):
         clause = self._inside(plan, place, tense, self.habit)
         return Joined(clause, unit, comma=number > 0 and not subordinate)
 
-    def _join(self, plan: Plan, before: list[Joined]) -> Expression:
-        """Draw the conjunction before a later clause."""
-        if len(before) == 1 and self._second is not None:
+    def _join(self, last: Clause, number: int, clear: bool, plan: Plan) -> Expression:
+        """Draw the conjunction before a later clause: one that its first clause allows."""
+        if number == 1 and self._second is not None:
             return self._second
-        last = before[-1].clause
-        left_out = _ONCE - self._joining
-        if len(left_out & _SUBORDINATING) >= (1 if len(before) < MANY else 2):
+        left_out = self._joined
+        quality = last.adjective
+        if not clear or self._joined & _SUBORDINATING:
             left_out |= _SUBORDINATING
-        if plan.inside is not None or not self._may_have_reason(last):
-            left_out |= _BECAUSE
+        elif last.verb.state or last.time is not None:
+            left_out |= {"when", "while"}
+        if not clear or plan.inside is not None or not self._reasons(last):
+            left_out |= {"because"}
+        if not clear or quality is None or not self._results(last):
+            left_out |= {"so:then"}
+        if last.gap == "shared" and last.mode.negation:
+            left_out |= {"but"}
         conjunction = self.vocabulary.conjunctions[self.tense, left_out].draw(self.random)
-        self._joining -= {conjunction.name}
+        self._joined |= {conjunction.name} - {"and"}
         return conjunction
 
-    def _may_have_reason(self, clause: Clause) -> bool:
-        """Return whether *because* may follow: what somebody does needs a reason."""
-        subject = _subject(clause)
-        kind = kind_of(subject)
-        does = subject is not None and kind in ANIMATE and self.reasons[kind] is not None
-        return does and clause.adjective is None and not holds_clause(clause)
+    def _is_clear(self, last: Clause) -> bool:
+        """Return whether a pronoun is used for the subject of a clause: it can mean nothing else,
+        or chance allows a second meaning."""
+        subject = subject_of(last)
+        return subject is not None and (not is_ambiguous(last) or self.random() < self.ambiguity)
 
-    def _remember(self, place: ClausePlace, last: Clause) -> None:
-        """Tell a clause what its pronouns may stand for."""
-        plain = not last.mode.passive and last.verb.frame != "inverse"
-        if plain and isinstance(last.object, NounPhrase):
-            place.object = last.object
-        place.there = isinstance(last.place, Prepositional)
-
-    def _bind(self, place: ClausePlace, last: Clause, conjunction: Expression | None) -> None:
-        """Give a clause a pronoun for the subject of the clause before, or none."""
-        subject = _subject(last)
-        if conjunction is not None and conjunction.name == "because":
-            place.kind = "reason"
-            place.subject = bound(subject) if isinstance(subject, NounPhrase) else subject
-        elif conjunction is not None and conjunction.name == "before":
+    def _take_up(self, place: ClausePlace, last: Clause, name: str, clear: bool) -> None:
+        """Give a clause the subject of the clause before, by a pronoun or again, or a new one."""
+        subject = subject_of(last)
+        fits = name in _WITH_OTHERS and not (clear and is_ambiguous(last))
+        new = fits and "other" not in self.said and self.random() < NEW_SHARE
+        if name == "before":
             place.kind = "event"
-        elif (
-            isinstance(subject, NounPhrase)
-            and kind_of(subject) in self.predicated
-            and self.random() < self.ambiguity
+        elif subject is None or new:
+            self.said.add("other")
+        elif clear or not isinstance(subject, NounPhrase) or subject.beside is not None:
+            place.subject = taken_up(subject)
+        else:
+            place.subject = self.again(subject)
+        self.said.update(
+            adjective.category
+            for adjective in (subject.core.adjectives if isinstance(subject, NounPhrase) else ())
+        )
+
+    def _contrast(self, place: ClausePlace, last: Clause, name: str) -> None:
+        """Say what a conjunction asks for: a reason, a result, or the opposite of *not*."""
+        match name:
+            case "because":
+                place.kind = "reason"
+                reasons = self._reasons(last)
+                place.qualities, place.verbs = reasons[int(self.random() * len(reasons))]
+                if place.verbs is not None:
+                    place.given = taken_up(last.object)
+            case "so:then":
+                place.verbs, place.kind = self._results(last), "result"
+            case "but":
+                place.negation = "" if last.mode.negation else "not"
+                place.kind = "quality" if last.adjective is not None else "deed"
+            case "and":
+                place.kind = "deed"
+
+    def _reasons(self, last: Clause) -> list[tuple]:
+        """Return what may be the reason for a clause: qualities of its subject, and what it feels
+        for the object."""
+        subject, found = subject_of(last), []
+        if subject is None or last.mode.negation or last.adjective is not None:
+            return found
+        kind = kind_of(subject)
+        qualities = self.vocabulary.causes[kind, last.verb]
+        if qualities is not None:
+            found.append((qualities, None))
+        noun = noun_of(last.object)
+        if (
+            noun is not None
+            and last.verb.meant
+            and last.verb.frame == "transitive"
+            and not clashes(subject, last.object)
         ):
-            place.subject = bound(subject)
-            self.said.update(adjective.category for adjective in subject.core.adjectives)
+            verbs = self.vocabulary.verbs["transitive", kind, noun, "reason"]
+            if verbs is not None:
+                found.append((None, verbs))
+        return found
+
+    def _results(self, last: Clause) -> "Pool | None":
+        quality = last.adjective
+        if quality is None or last.mode.negation or last.standard is not None:
+            return None
+        return self.vocabulary.results[kind_of(subject_of(last)), quality]
+
+    def _say_more(self, place: ClausePlace, last: Clause, plan: Plan) -> None:
+        """Let a clause say something more of the object of the clause before, by a pronoun."""
+        thing, subject = last.object, place.subject
+        if last.mode.passive or last.verb.frame == "inverse" or thing is None:
+            return
+        denied = (
+            isinstance(thing, NounPhrase)
+            and thing.core.denied
+            and thing.core.determiner in ("a", "some")
+        )
+        if not denied and isinstance(thing, NounPhrase):
+            place.object = thing
+        noun = noun_of(thing)
+        free = (
+            place.verbs is place.qualities is None
+            and place.kind in ("", "deed")
+            and plan.inside is None
+        )
+        if denied or noun is None or not free or subject is None or clashes(subject, thing):
+            return
+        if self.random() >= OBJECT_SHARE:
+            return
+        verbs = self.vocabulary.verbs["transitive", kind_of(subject), noun, ""]
+        modal = last.mode.modal
+        if place.negation == "not" and modal is not None and modal.frame == "infinitive":
+            verbs = Pool((last.verb,), (1,))
+        if verbs is not None:
+            place.verbs, place.given = verbs, taken_up(thing)
 
     def _share(self, place: ClausePlace, last: Joined) -> bool:
         """Make a clause share the subject of the clause before, or not."""
-        subject = _subject(last.clause)
+        subject = subject_of(last.clause)
         if subject is None or not may_share(last) or self.random() >= self.coordination:
             return False
         place.gap, place.timed = "shared", False
@@ -231,10 +306,11 @@ def may_share(joined: Joined) -> bool:
     )
 
 
-def _subject(clause: Clause) -> Participant | None:
-    """Return what is the subject of a main clause; None if languages differ in it."""
-    if clause.verb.frame == "inverse":
-        return None
-    if clause.mode.passive:
-        return clause.object
-    return clause.antecedent if clause.subject is None else clause.subject
+def is_ambiguous(clause: Clause) -> bool:
+    """Return whether a pronoun for the subject of a clause could mean another part of it."""
+    subject = subject_of(clause)
+    others = (clause.object, clause.recipient, clause.oblique)
+    return subject is not None and any(
+        isinstance(other, NounPhrase) and other is not subject and clashes(subject, other)
+        for other in others
+    )

@@ -31,20 +31,23 @@ Kinds: TypeAlias = tuple[str, ...]
 Word = TypeVar("Word")
 
 _DETERMINERS: dict[str, dict[str, float]] = {
-    "singular": {"the": 8, "a": 5, "this": 2, "my": 0.8, "our": 0.5, "every": 0.5, "own": 2.5},
+    "singular": {"the": 8, "a": 5, "this": 1.2, "my": 0.8, "our": 0.5, "every": 0.2, "own": 2.5},
     "plural": {
-        "the": 8, "some": 4, "this": 2, "my": 0.7, "our": 0.5, "two": 1, "many": 1, "three": 0.7,
-        "several": 0.7, "four": 0.4, "own": 2.5,
+        "the": 8, "some": 2.5, "this": 1, "my": 0.7, "our": 0.5, "two": 0.8, "many": 0.4,
+        "three": 0.4, "several": 0.4, "four": 0.2, "own": 2.5,
     },
-    "mass": {"the": 5, "this": 1, "my": 1, "our": 0.7, "some": 4, "own": 1},
+    "mass": {"the": 4, "this": 0.5, "my": 0.4, "our": 0.4, "some": 4, "own": 1},
     "name": {"": 1},
 }  # fmt: skip
 _COUNTS = ("two", "three", "four", "many", "several")
+_PERSONAL = ("my", "our", "own")
+_BUT_THE = (*_PERSONAL, "this", "every", "some", *_COUNTS)
 _NOT_AS: dict[str, tuple[str, ...]] = {
     "subject": ("some", "own"), "denied subject": ("some", "own", "every"),
     "object": (), "denied object": ("every", *_COUNTS),
-    "oblique": (), "other": ("some", "own"), "denied other": ("some", "own", "every", *_COUNTS),
-    "place": ("own",), "denied place": ("own", "some", "every", *_COUNTS),
+    "oblique": (), "goal": ("some", "own", "every"), "other": ("some", "own"), "denied other": ("some", "own", "every", *_COUNTS),
+    "place": _BUT_THE, "denied place": _BUT_THE, "attribute": (*_BUT_THE, "a"),
+    "carried": _BUT_THE,
     "part": ("some", "own", "every", *_COUNTS), "standard": ("a", "some", "own", "every", *_COUNTS),
 }  # fmt: skip
 """Determiners that a noun phrase does not have, by its role; *other* is an agent or object of a
@@ -52,7 +55,6 @@ verb that is the subject elsewhere, and *part* the second of two phrases with *a
 subject in any language: *des hommes* are not the *some* of *some men are ill*."""
 _LASTING = ("size", "age", "shape", "colour", "origin", "material")
 """Categories of qualities that do not come and go."""
-_PERSONAL = ("my", "our", "own")
 
 CAN, MUST = (Verb(name, "modal", ()) for name in ("can", "must"))
 _ABLE = ((CAN, "", 1.0), (CAN, "not", 0.5))
@@ -69,8 +71,9 @@ class TimeKey(NamedTuple):
 
     section: str
     most_words: int
-    topic: bool  # whether they set the frame of a clause and may stand first
-    ends: bool  # whether they stand at the end in every language
+    place: str
+    """``topic``: at opposite ends; ``front``; ``end`` in all languages, ``comment`` where it could
+    be a topic."""
     negated: bool
 
 
@@ -84,12 +87,13 @@ class Vocabulary:
         self._exponent, self._separable = exponent, separable
         self.names = self._table(self.lexicon.names)
         self.tenses: Pool[str] = Pool(("present", "past", "future"), (4, 4, 2))
-        self.nouns: Tables[tuple[Kinds, bool | None], Pool[NounForm] | None]
-        self.nouns = Tables(self._nouns)  # by classes, and number if one alone fits
+        self.nouns: Tables[tuple[Kinds, bool | None, Kinds], Pool[NounForm] | None]
+        self.nouns = Tables(self._nouns)  # by classes, number if one alone fits, and names barred
         self.senses = Tables(self._senses)
         self.verbs = Tables(self._verbs)
         self.adjectives = Tables(self._adjectives)
         self.qualities = Tables(self._qualities)
+        self.causes, self.results = Tables(self._causes), Tables(self._results)
         self.determiners = Tables(self._determiners)
         self.modes = Tables(self._modes)
         self.times = Tables(self._times)
@@ -99,7 +103,7 @@ class Vocabulary:
         self.expressions = {
             section: self._table(words) for section, words in self.lexicon.expressions.items()
         }
-        self.described = tuple(kind for kind in KINDS if self.qualities[kind, ""])
+        self.described = tuple(kind for kind in KINDS if self.qualities[kind, False])
         """Classes of nouns with an adjective that may stand after *be*."""
 
     def _table(self, words: Sequence[Word], offset: int = 0) -> Pool[Word]:
@@ -108,11 +112,16 @@ class Vocabulary:
     def _table_or_none(self, words: Sequence[Word], offset: int = 0) -> Pool[Word] | None:
         return self._table(words, offset) if words else None
 
-    def _nouns(self, key: tuple[Kinds, bool | None]) -> Pool[NounForm] | None:
-        kinds, plural = key
+    def _nouns(self, key: tuple[Kinds, bool | None, Kinds]) -> Pool[NounForm] | None:
+        """Return the nouns of some classes, or with some names, but not those barred."""
+        kinds, plural, barred = key
         weights = zipf_weights(len(self.lexicon.nouns), self._exponent, OFFSET)
-        ranked = zip(self.lexicon.nouns, weights, strict=True)
-        return _forms([(noun, weight) for noun, weight in ranked if noun.kind in kinds], plural)
+        ranked = [
+            (noun, weight)
+            for noun, weight in zip(self.lexicon.nouns, weights, strict=True)
+            if (noun.kind in kinds or noun.name in kinds) and noun.name not in barred
+        ]
+        return _forms(ranked, plural)
 
     def _senses(self, key: tuple[Verb, bool]) -> Pool[NounForm] | None:
         """Return the nouns with two senses of which a verb excludes one, as its subject or not."""
@@ -130,19 +139,20 @@ class Vocabulary:
         weights = zipf_weights(len(fitting), self._exponent, OFFSET)
         return _forms(list(zip(fitting, weights, strict=True)), None)
 
-    def _verbs(self, key: tuple[str, str, str, str]) -> Pool[Verb] | None:
-        """Return the verbs of a frame that fit a class as subject, and one as object (any: empty).
+    def _verbs(self, key: tuple[str, str, Noun | str, str]) -> Pool[Verb] | None:
+        """Return the verbs of a frame that fit a class as subject, and a noun or class as object
+        (any: empty).
 
-        The last part of the key is a mark that the verbs must have, or empty.
+        The last part of the key is a mark that the verbs must have, ``event``, or empty.
         """
         frame, subject, object_, mark = key
         fitting = [
             verb
             for verb in self.lexicon.verbs
             if ("doubting" if verb.doubting else verb.frame) == frame
-            and (subject in verb.subjects if subject else self.nouns[verb.subjects, None])
-            and (object_ in verb.objects if object_ else self._has_object(verb))
-            and (not mark or getattr(verb, mark))
+            and (subject in verb.subjects if subject else self.nouns[verb.subjects, None, ()])
+            and (_governs(verb, object_) if object_ else self._has_object(verb))
+            and (not mark or (not verb.state if mark == "event" else getattr(verb, mark)))
         ]
         if not fitting:
             return None
@@ -156,7 +166,7 @@ class Vocabulary:
         return Pool(*zip(*weights, strict=True))
 
     def _has_object(self, verb: Verb) -> bool:
-        return not verb.objects or self.nouns[verb.objects, None] is not None
+        return not verb.objects or self.nouns[verb.objects, None, verb.barred] is not None
 
     def _adjectives(self, key: tuple[str, Adjective | None]) -> Pool[Adjective] | None:
         """Return the adjectives before a noun of a class, beside another one or alone."""
@@ -170,22 +180,39 @@ class Vocabulary:
         ]
         return self._table_or_none(fitting, OFFSET)
 
-    def _qualities(self, key: tuple[str, str]) -> Pool[Adjective] | None:
-        """Return the adjectives after *be* for a class: all, for a ``reason``, or ``passing`` ones.
+    def _qualities(self, key: tuple[str, bool]) -> Pool[Adjective] | None:
+        """Return the adjectives after *be* for a class: all, or those that come and go.
 
         *French* is a noun there, of a person.
         """
-        kind, sort = key
+        kind, passing = key
         fitting = [
             adjective
             for adjective in self.lexicon.adjectives
             if kind in adjective.kinds
             and adjective.predicative
             and not (adjective.category == "origin" and kind in HUMAN)
-            and (adjective.reason or sort != "reason")
-            and not (is_lasting(adjective) and sort == "passing")
+            and not (passing and is_lasting(adjective))
         ]
         return self._table_or_none(fitting, OFFSET)
+
+    def _causes(self, key: tuple[str, Verb]) -> Pool[Adjective] | None:
+        """Return the qualities of a class that are a reason for what a verb says."""
+        kind, verb = key
+        qualities = self.qualities[kind, False]
+        items = () if qualities is None else qualities.items
+        return self._table_or_none([one for one in items if verb.name in one.results])
+
+    def _results(self, key: tuple[str, Adjective]) -> Pool[Verb] | None:
+        """Return the verbs that say what somebody of a class does because of a quality."""
+        kind, quality = key
+        return self._table_or_none(
+            [
+                verb
+                for verb in self.lexicon.verbs
+                if verb.name in quality.results and kind in verb.subjects and self._has_object(verb)
+            ]
+        )
 
     def _determiners(self, key: tuple[str, bool, str]) -> Pool[str]:
         """Return the determiners for a count (singular, plural, mass, name) in a role.
@@ -198,14 +225,14 @@ class Vocabulary:
         fitting = {name: weight for name, weight in weights if name not in left_out}
         return Pool(fitting, fitting.values())
 
-    def _modes(self, key: tuple[str, bool, str]) -> Pool[Mode]:
+    def _modes(self, key: tuple[str, bool, str, str | None]) -> Pool[Mode]:
         """Return the modes of a tense, with *can* (``able``) and also *want* (``willing``).
 
-        Those of a ``state`` have no adverb of frequency.
+        Those of a ``state`` have no adverb of frequency; all have one negation, if it is given.
         In the past, only a habit has *never*, *often* and the like; nor has a condition: *he would
         often sleep* is a habit.
         """
-        tense, habit, modals = key
+        tense, habit, modals, _ = key
         modes: list[tuple[Mode, float]] = [(Mode(tense, habit=habit), 9.0)]
         modes += [(Mode(tense, "not", habit=habit), 3.0)]
         if tense in ("present", "perfect") or habit:
@@ -217,7 +244,8 @@ class Vocabulary:
             verbs = [
                 verb
                 for verb in self.lexicon.verbs
-                if verb.frame == "infinitive" and not (tense == "perfect" and verb.state)
+                if verb.frame == "infinitive"
+                and not (tense in ("perfect", "future") and verb.state)
             ]
             modes += [
                 (Mode(tense, negation, modal=verb, habit=habit), weight / rank)
@@ -229,14 +257,17 @@ class Vocabulary:
                 (Mode(tense, negation, modal=verb, habit=habit), weight)
                 for verb, negation, weight in _MODALS.get(tense, ())
             ]
+        if key[3] is not None:
+            modes = [(mode, weight) for mode, weight in modes if mode.negation == key[3]]
         return Pool(*zip(*modes, strict=True))
 
     def _times(self, key: TimeKey) -> Pool[Expression] | None:
         fitting = [
-            replace(time, kinds=()) if key.ends else time
+            time if key.place != "end" else replace(time, kinds=())
             for time in self.lexicon.expressions[key.section]
             if time.words <= key.most_words
-            and (not key.topic or "topic" in time.kinds)
+            and ("topic" in time.kinds if key.place == "topic" else True)
+            and ("topic" not in time.kinds if key.place == "comment" else True)
             and not (key.negated and "affirmed" in time.kinds)
         ]
         return self._table_or_none(fitting)
@@ -253,14 +284,13 @@ class Vocabulary:
         ]
         return self._table_or_none(fitting)
 
-    def _prepositions(self, key: tuple[str, bool | None]) -> Pool[Expression] | None:
-        """Return prepositions by the class of what is at a place, and the number of the place."""
-        located, plural = key
+    def _prepositions(self, key: tuple[str, str, bool | None]) -> Pool[Expression] | None:
+        """Return prepositions of a section by the class before them, and the number behind."""
+        section, kind, plural = key
         fitting = [
             preposition
-            for preposition in self.lexicon.expressions["place_prepositions"]
-            if (not preposition.fits or located in preposition.fits)
-            and self.nouns[preposition.kinds, plural] is not None
+            for preposition in self.lexicon.expressions[section]
+            if kind in preposition.fits and self.nouns[preposition.kinds, plural, ()] is not None
         ]
         return self._table_or_none(fitting)
 
@@ -282,6 +312,13 @@ def _forms(ranked: Sequence[tuple[Noun, float]], plural: bool | None) -> Pool[No
                 forms.append((noun, number))
                 weights.append(weight * share)
     return Pool(forms, weights) if forms else None
+
+
+def _governs(verb: Verb, object_: Noun | str) -> bool:
+    """Return whether a class, or a noun, fits as the object of a verb."""
+    if isinstance(object_, str):
+        return object_ in verb.objects
+    return object_.kind in verb.objects and object_.name not in verb.barred
 
 
 def is_lasting(quality: Adjective) -> bool:

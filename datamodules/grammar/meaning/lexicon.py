@@ -117,19 +117,25 @@ def _adjective(category: str, cells: list[str]) -> Adjective:
         attributive="predicative" not in flags,
         alone="alone" in flags,
         lasting="lasting" in flags,
-        reason="reason" in flags,
+        results=_names(cells, 3),
     )
+
+
+def _names(cells: list[str], place: int) -> tuple[str, ...]:
+    """Return the names in a cell, if there is one, between commas."""
+    return tuple(cells[place].split(", ")) if len(cells) > place else ()
 
 
 def _verb(section: str, cells: list[str]) -> Verb:
     name, subjects, objects, flags, excluded = (*cells, "", "", "")[:5]
     marks = flags.split()
+    barred = [word for word in objects.split() if word.startswith("-")]
     doubting = section == "doubting"
     return Verb(
         name,
         "reporting" if doubting else section,
         _kinds(subjects),
-        _kinds(objects),
+        tuple(kind for kind in _kinds(objects) if not kind.startswith("-")),
         state="state" in marks,
         meant="state" not in marks and "unmeant" not in marks,
         reflexive="reflexive" in marks,
@@ -139,7 +145,9 @@ def _verb(section: str, cells: list[str]) -> Verb:
         doubting=doubting,
         living="living" in marks,
         reason="reason" in marks,
+        placed="placed" in marks,
         excludes=_kinds(excluded),
+        barred=tuple(word[1:] for word in barred),
     )
 
 

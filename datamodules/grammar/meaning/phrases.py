@@ -50,7 +50,7 @@ class Adjective:
     attributive: bool = True  # whether the adjective may stand before a noun
     alone: bool = False  # fits beside no other adjective (*a pretty big dog* is rather big)
     lasting: bool = False  # a trait, or a worth: nobody is *generous on Mondays*
-    reason: bool = False  # whether what it says of somebody may be a reason (*because he is ill*)
+    results: tuple[str, ...] = ()  # what somebody does who is so (*he is tired, so he sleeps*)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -72,7 +72,9 @@ class Verb:
     doubting: bool = False  # whether *that* is followed by what may not be so (*doubts that*)
     living: bool = False  # whether nothing but persons and animals can do it
     reason: bool = False  # whether it may be a reason (*because he loves her*)
+    placed: bool = False  # whether a place fits (*sleeps in the house*)
     excludes: tuple[str, ...] = ()  # classes of nouns that can never be its object
+    barred: tuple[str, ...] = ()  # nouns of its classes of objects that do not fit
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -81,7 +83,7 @@ class Expression:
 
     name: str
     kinds: tuple[str, ...] = ()
-    """Classes of nouns that may follow a preposition, or be the subject beside an adverb of manner;
+    """Classes of nouns, or nouns, that may follow a preposition, or be the subject beside a manner;
     ``topic`` for a time that sets the frame of a clause, ``affirmed`` for a time that fits no
     negated clause, ``subordinating`` for a conjunction."""
     words: int = 1  # rough number of words, for plans
