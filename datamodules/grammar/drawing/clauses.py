@@ -179,7 +179,7 @@ class Clauses(Frames):
             left -= self._add_time(clause, spare, place.fronts, place.last, host)
         if place.first and self.habit:
             self._mark_habit(clause)
-        if clause.adjective is not None and place.kind != "reason":
+        if clause.adjective is not None and place.main and place.kind != "reason":
             left -= self._compare(clause)
         left = self._fill(clause, "host" if host else frame, left, place.there)
         if not (clause.mode.negation or clause.mode.passive or host):

@@ -8,6 +8,7 @@ from datamodules.grammar.drawing.noun_phrases import kind_of
 from datamodules.grammar.drawing.participants import Participants
 from datamodules.grammar.drawing.vocabulary import OWNABLE, Vocabulary
 from datamodules.grammar.meaning.phrases import (
+    ANIMATE,
     HUMAN,
     KINDS,
     Adjective,
@@ -21,7 +22,8 @@ from datamodules.grammar.meaning.phrases import (
 if TYPE_CHECKING:  # pydantic takes a while
     from datamodules.grammar.knobs import Knobs
 
-SUBJECT_GAP_SHARE = 0.6  # share of relative clauses whose antecedent is their subject
+SUBJECT_GAP_SHARE, THING_GAP_SHARE = 0.6, 0.1
+"""Shares of relative clauses of somebody, and of something, that is their subject."""
 BE = Verb("be", "be", KINDS, state=True)
 FRAMES = {
     "intransitive": (3.0, 1), "transitive": (10.0, 3), "prepositional": (4.0, 4),
@@ -185,9 +187,10 @@ class Frames(Participants):
         A verb whose object is the antecedent has no noun after it that could hold another clause.
         """
         kind, host = key
+        share = SUBJECT_GAP_SHARE if kind in ANIMATE else THING_GAP_SHARE
         usual = {
-            "subject": SUBJECT_GAP_SHARE * (kind in self.predicated),
-            "object": (1 - SUBJECT_GAP_SHARE) * (not host and self._governs("transitive", kind)),
+            "subject": share * (kind in self.predicated),
+            "object": (1 - share) * (not host and self._governs("transitive", kind)),
         }
         others = dict.fromkeys(self.other_gaps(kind, host), 1.0)
         total, share = sum(usual.values()), self.knobs.relatives if others else 0.0

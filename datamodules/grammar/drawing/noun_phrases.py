@@ -143,6 +143,7 @@ class NounPhrases:
         thing = None
         if determiner == "own":
             determiner = _possessive(possessor)
+            plural = plural or (determiner == "their" and noun.kind == "clothes")
             if determiner in ("its", "his", "her"):
                 thing = noun_of(possessor)
         return Core(noun, plural, determiner, (), role == "denied object", self._synonym(), thing)

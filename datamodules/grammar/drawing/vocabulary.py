@@ -20,7 +20,7 @@ from datamodules.grammar.meaning.phrases import (
 )
 
 OFFSET = 12  # of the law of Zipf and Mandelbrot, for nouns, verbs and adjectives
-PLURAL_SHARE = 0.45  # share of plurals among the nouns that have a plural
+PLURAL_SHARE = 0.38  # share of plurals among the nouns that have a plural
 OWNABLE = (*OBJECTS, "animal", "food", "idea")  # classes of nouns that may have an owner
 NOT_LIVING = tuple(kind for kind in KINDS if kind not in ANIMATE)
 NO_OWN = ("body", "landmark", "material", "event")
