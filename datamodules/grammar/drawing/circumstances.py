@@ -50,6 +50,7 @@ class Circumstances(NounPhrases):
 
     tense: str
     habit: bool
+    closing: bool
 
     def _fill(self, clause: Clause, frame: str, spare: int, place_before: bool) -> int:
         """Add about ``spare`` words; return how many are left, below 0 if too many were added.
@@ -85,7 +86,8 @@ class Circumstances(NounPhrases):
             if fits and isinstance(phrase, NounPhrase):
                 return self.give_attributes(phrase, _ATTRIBUTE_WORDS, None)
         elif clause.mode.adverb is None:  # *rarely really big* has two of a kind
-            if filler == "manner" and clause.verb.meant and not clause.mode.negation:
+            meant = clause.verb.meant and not (clause.mode.negation or self.closing)
+            if filler == "manner" and meant:
                 return self._add_manner(clause)
             quality = clause.adjective
             if quality is not None and quality.graded and clause.degree is None:

@@ -10,6 +10,7 @@ from datamodules.grammar.drawing.draws import Mean, Pool, Random, Share
 from datamodules.grammar.drawing.frames import BE, ClausePlace, Frames
 from datamodules.grammar.drawing.noun_phrases import can_be_extended, kind_of
 from datamodules.grammar.drawing.participants import (
+    FIRST_PERSONS,
     clashes,
     is_simple,
     refers_back,
@@ -63,6 +64,7 @@ class Clauses(Frames):
         self.tenses = vocabulary.tenses
         self.budget = WordBudget(0, 0, 0)
         self.clauses = self.words = 0
+        self.closing = False  # whether a clause stands inside a subject
         self.embedding = Share(knobs.embedding)
         often = vocabulary.lexicon.expressions["frequency"]
         self._always = next(adverb for adverb in often if adverb.name == "always")
@@ -114,10 +116,13 @@ class Clauses(Frames):
         self.words += words
         subject = place.subject or self.subject_pronoun(place)
         # A clause of given length fills a gap already: no gap opens inside its subject.
-        distance = self._distance() if subject is None and place.words is None else 0
-        if distance > LEAST_GAP and plan.inside is None and plan.depth < DEEPEST:
+        opens = subject is None and place.words is None and not place.opened
+        distance = self._distance() if opens else 0
+        marks = place.first and self.habit  # nothing marks a habit behind a relative clause
+        wide = distance > LEAST_GAP and not marks
+        if wide and plan.inside is None and plan.depth < DEEPEST:
             self._embed(plan)
-        in_subject, at_end = (plan.inside, None) if distance > LEAST_GAP else (None, plan.inside)
+        in_subject, at_end = (plan.inside, None) if wide else (None, plan.inside)
         host = at_end is not None
         frame, verb = self._frame(words, subject, place, host)
         passive = subject is None and verb.passive and self._is_passive(place, host)
@@ -127,8 +132,8 @@ class Clauses(Frames):
         if subject is None:
             subject = self._draw_subject(clause, frame, distance, in_subject)
             words -= 2
-            if subject.relative is not None and clause.mode.adverb is not None:
-                clause.mode = clause.mode._replace(adverb=None)  # *who bought bells often sings*
+            if subject.relative is not None:
+                self._unsquint(clause)
         elif place.gap != "subject" and subject is not place.antecedent:
             clause.subject = subject
             words -= 1 if subject.__class__ is Pronoun else 2
@@ -140,6 +145,12 @@ class Clauses(Frames):
         if at_end is not None:
             self._hold(clause, at_end)
         return clause
+
+    def _unsquint(self, clause: Clause) -> None:
+        """Leave no adverb behind a relative clause: *the man who sold bells often sings*."""
+        mode = clause.mode
+        if mode.adverb is not None or mode.negation == "never":
+            clause.mode = mode._replace(adverb=None, negation="not" if mode.negation else "")
 
     def _embed(self, plan: Plan) -> None:
         """Plan a relative clause in a long gap, as far as the share of such clauses allows."""
@@ -164,7 +175,7 @@ class Clauses(Frames):
             clause.subject = subject
         if distance:
             self._open_gap(subject, distance, plan)
-        second = self.coordinate(subject)
+        second = 0 if clause.gap else self.coordinate(subject)
         if second:
             self.words += second
             self._distances.count(second)
@@ -249,8 +260,11 @@ class Clauses(Frames):
         """
         plural = subject.core.plural != (self.random() < self.knobs.attractors)
         if plan is not None and can_be_extended(subject):
-            before = self.words
-            clause = self._relative(subject, plan, words - 1, None)
+            before, outer = self.words, self.closing
+            self.closing = True
+            alike = plural == subject.core.plural
+            clause = self._relative(subject, plan, words - 1, None, alike)
+            self.closing = outer
             if clause is not None:
                 self._distances.count(self.words - before + 1)
                 last = last_noun(clause)
@@ -262,11 +276,17 @@ class Clauses(Frames):
         self.words += written
 
     def _relative(
-        self, phrase: NounPhrase, plan: Plan, words: int | None, teller: Participant | None
+        self,
+        phrase: NounPhrase,
+        plan: Plan,
+        words: int | None,
+        teller: Participant | None,
+        alike: bool = False,
     ) -> Clause | None:
         """Give a noun phrase a relative clause; None if no verb fits.
 
-        ``teller`` is the subject of the clause around, which a pronoun may mean.
+        ``teller`` is the subject of the clause around, which a pronoun may mean. No noun of one
+        number (``alike``) is its subject where the phrase could be.
         """
         kind = kind_of(phrase)
         gaps = self.gaps[kind, plan.inside is not None]
@@ -281,6 +301,8 @@ class Clauses(Frames):
                 place.governs = True
                 frame = "transitive" if gap == "object" else "prepositional"
                 place.subject = self._teller(teller, phrase)
+                if alike and place.subject is None:
+                    place.subject = FIRST_PERSONS.draw(self.random)
                 place.verbs = self._governing(frame, place.subject, phrase)
             case "owner":
                 place.subject = self.owned_phrase(self._owned["subject"])

@@ -75,6 +75,7 @@ class ClausePlace:
     main: bool = False
     timed: bool = True  # whether a main clause may have a time of its own
     fronts: bool = True  # whether a time may stand first in a main clause
+    opened: bool = False  # whether the clause begins the sentence behind a conjunction
     begins: bool = False  # whether the clause begins the sentence, without a conjunction
     asks: bool = False
     there: bool = False  # whether the clause before has a place
@@ -108,7 +109,9 @@ class Frames(Participants):
             self.doubts, frame = False, "doubting"
         else:
             limit = place.kind or (place.gap and ("place" if place.gap == "place" else "relative"))
-            if place.main and place.last and not limit:
+            if not limit and place.first and self.habit:
+                limit = "deed"  # nobody *was always red*
+            elif not limit and place.main and place.last:
                 limit = "last"
             key = kind, min(words - 1, 7), host, limit, self.tense == "present"
             frame = self._frames[key].draw(self.random)

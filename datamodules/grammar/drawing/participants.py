@@ -12,7 +12,6 @@ from datamodules.grammar.meaning.phrases import (
     HUMAN,
     THIRD_PLURAL,
     THIRD_SINGULAR,
-    Adjective,
     Clause,
     NounPhrase,
     Participant,
@@ -30,7 +29,7 @@ TO_PRONOUN_SHARE = 0.6  # share of pronouns among recipients beside a pronoun: *
 _HE, _SHE = Pronoun(THIRD_SINGULAR, gender="m"), Pronoun(THIRD_SINGULAR, gender="f")
 _I, _WE, _THEY = Pronoun(FIRST_SINGULAR), Pronoun(FIRST_PLURAL), Pronoun(THIRD_PLURAL)
 _SPEAKERS = {FIRST_SINGULAR, FIRST_PLURAL}
-_FIRST_PERSONS: Pool[Pronoun] = Pool((_I, _WE), (3, 2))
+FIRST_PERSONS: Pool[Pronoun] = Pool((_I, _WE), (3, 2))
 _FREE: Pool[Pronoun] = Pool((_HE, _SHE, _I, _THEY, _WE), (3, 3, 3, 2, 2))
 
 
@@ -41,7 +40,7 @@ class Participants(Circumstances):
         """Draw *I*, *we* or, in a first clause, *he*, *she* or *they* as a subject, or nothing."""
         if place.kind == "event" or self.random() >= self.knobs.pronouns:
             return None
-        return (_FREE if place.first else _FIRST_PERSONS).draw(self.random)
+        return (_FREE if place.first else FIRST_PERSONS).draw(self.random)
 
     def participants(
         self, clause: Clause, frame: str, subject: Participant, place: "ClausePlace", host: bool
@@ -71,15 +70,15 @@ class Participants(Circumstances):
                 role = "goal" if frame == "motion" else role
                 clause.oblique = self.noun_phrase(verb.objects, role, possessor, host, verb)
         elif frame == "quality":
-            self._give_quality(clause, kind_of(subject), place.qualities)
+            self._give_quality(clause, kind_of(subject), place)
         elif frame == "location":
             self.add_place(clause, 3, place.there)
 
-    def _give_quality(self, clause: Clause, kind: str, table: Pool[Adjective] | None) -> None:
+    def _give_quality(self, clause: Clause, kind: str, place: "ClausePlace") -> None:
         """Draw a quality of a category that the sentence does not have yet, if chance finds one."""
         passing = self.tense == "perfect" or clause.mode.adverb is not None  # not *has been old*
         qualities = self.vocabulary.qualities
-        table = table or qualities[kind, passing] or qualities[kind, False]
+        table = place.qualities or qualities[kind, passing] or qualities[kind, False]
         assert table is not None
         for _ in range(MOST_TRIES):
             quality = table.draw(self.random)
@@ -126,7 +125,7 @@ class Participants(Circumstances):
         return self._person(subject, place) if "person" in kinds else None
 
     def _person(self, subject: Participant, place: "ClausePlace") -> Pronoun | None:
-        drawn = (_FREE if place.first else _FIRST_PERSONS).draw(self.random)
+        drawn = (_FREE if place.first else FIRST_PERSONS).draw(self.random)
         if drawn.person == subject.person or {drawn.person, subject.person} <= _SPEAKERS:
             return None
         return drawn

@@ -111,7 +111,8 @@ class Sentences(Clauses):
         """Draw the next clause of a sentence, with its conjunction."""
         place = ClausePlace(main=True, first=not before, last=last, asks=asks)
         if not before:
-            place.fronts = place.begins = self._opening is None and not asks
+            place.opened = self._opening is not None
+            place.fronts = place.begins = not (place.opened or asks)
             return self._write(plan, place, self._opening, 0)
         told = before[-1]
         place.there = isinstance(told.clause.place, Prepositional)

@@ -45,9 +45,9 @@ _BUT_THE = (*_PERSONAL, "this", "every", "some", *_COUNTS)
 _NOT_AS: dict[str, tuple[str, ...]] = {
     "subject": ("some", "own"), "denied subject": ("some", "own", "every"),
     "object": (), "denied object": ("every", *_COUNTS),
-    "oblique": (), "goal": ("some", "own", "every"), "other": ("some", "own"), "denied other": ("some", "own", "every", *_COUNTS),
+    "oblique": (), "goal": ("some", "own", "every"), "carried": _BUT_THE,
+    "other": ("some", "own"), "denied other": ("some", "own", "every", *_COUNTS),
     "place": _BUT_THE, "denied place": _BUT_THE, "attribute": (*_BUT_THE, "a"),
-    "carried": _BUT_THE,
     "part": ("some", "own", "every", *_COUNTS), "standard": ("a", "some", "own", "every", *_COUNTS),
 }  # fmt: skip
 """Determiners that a noun phrase does not have, by its role; *other* is an agent or object of a
