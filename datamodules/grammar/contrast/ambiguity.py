@@ -67,20 +67,23 @@ def shows_number(noun: Noun, determiner: str, language: Language) -> bool:
     return noun.counted and one != other
 
 
-def phrases_of(clause: Clause) -> Iterator[NounPhrase]:
-    """Yield the noun phrases of a clause with those inside them, but not those of inner clauses."""
+def mentions(clause: Clause) -> Iterator[Participant]:
+    """Yield the pronouns and noun phrases of a clause, with those in noun phrases.
+
+    Those of inner clauses are left out.
+    """
     place = clause.place.phrase if isinstance(clause.place, Prepositional) else None
-    participants = (clause.subject, clause.object, clause.recipient, clause.oblique)
+    participants = clause.subject, clause.object, clause.recipient, clause.oblique
     for each in (*participants, clause.standard, place):
-        if isinstance(each, NounPhrase):
-            yield from _parts(each)
+        yield from _parts(each)
 
 
-def _parts(phrase: NounPhrase) -> Iterator[NounPhrase]:
-    yield phrase
-    attribute = None if phrase.attribute is None else phrase.attribute.phrase
-    for inner in (phrase.owner, phrase.beside, attribute):
-        if inner is not None:
+def _parts(participant: Participant | None) -> Iterator[Participant]:
+    if participant is not None:
+        yield participant
+    if isinstance(participant, NounPhrase):
+        attribute = None if participant.attribute is None else participant.attribute.phrase
+        for inner in (participant.owner, participant.beside, attribute):
             yield from _parts(inner)
 
 
@@ -104,20 +107,21 @@ def _competes(right: Right, near: int, gender: str, numbers: set[bool]) -> bool:
     It could be the antecedent of a pronoun with the wrong gender. *He*, *she* and *they* without
     an antecedent of their own stand in the first clause.
     """
-    language = right.language
     for clause in right.clauses:
-        for each in (clause.subject, clause.object, clause.recipient, clause.oblique):
-            if not isinstance(each, Pronoun) or each.noun is not None or each.person not in _THIRD:
+        for each in mentions(clause):
+            plural = each.person == THIRD_PLURAL
+            if isinstance(each, Pronoun):
+                known = each.noun is not None or each.person not in _THIRD
+                if not known and each.gender == gender and plural in numbers:
+                    return True
                 continue
-            if each.gender == gender and (each.person == THIRD_PLURAL) in numbers:
-                return True
-        for phrase in phrases_of(clause):
-            place = right.first(phrase.unit, NOUN)
+            place = right.first(each.unit, NOUN)
             if place is None or place >= near:
                 continue
-            if language.gender(phrase.core.noun) == gender and phrase.core.plural in numbers:
+            core = each.core
+            if right.language.gender(core.noun) == gender and core.plural in numbers:
                 return True
-            if phrase.beside is not None and True in numbers:
+            if each.beside is not None and True in numbers:
                 return True
     return False
 
@@ -125,8 +129,12 @@ def _competes(right: Right, near: int, gender: str, numbers: set[bool]) -> bool:
 def _may_stand_for_a_clause(clause: Clause, name: str) -> bool:
     """Return whether *it* as subject or object may be the whole clause before (*it is bad*)."""
     kinds = clause.verb.subjects if name == "subject" else clause.verb.objects
-    if clause.verb.frame == "be":
-        kinds = () if clause.adjective is None else clause.adjective.kinds
+    if clause.adjective is not None:
+        if listed("weather", clause.adjective.name):
+            return True
+        kinds = clause.adjective.kinds
+    elif clause.verb.frame == "be":
+        kinds = ()
     # One also *wants it* or *loves it* when somebody does something.
     feels = name == "object" and clause.verb.state
     return feels or not set(_SAID).isdisjoint(kinds)

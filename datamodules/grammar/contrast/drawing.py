@@ -6,7 +6,7 @@ from itertools import islice, zip_longest
 
 from datamodules.contrast_pairs import ContrastPair
 from datamodules.grammar.contrast.edits import Right, Site
-from datamodules.grammar.contrast.errors import CONTROLLED, sites
+from datamodules.grammar.contrast.errors import CATEGORIES, CONTROLLED
 from datamodules.grammar.drawing.draws import Pool, Share
 from datamodules.grammar.drawing.sentences import Sentences
 from datamodules.grammar.languages.language import Language
@@ -39,7 +39,7 @@ def draw_contrast(
             break
         wanted = DISTANCES if usual else lacking
         right = Right(meaning, source, target, lexicon, random)
-        for category, site in sites(right):
+        for category, site in _sites(right):
             distance = _distance(right, site.decides, site.near)
             if distance in wanted and made[distance, category] < MOST_OF_ONE:
                 pair = _pair(right, category, site)
@@ -47,6 +47,10 @@ def draw_contrast(
                     made.update((pair.distance, (pair.distance, category)))
                     cells[pair.distance, category, site.form].append(pair)
     return [pair for distance in DISTANCES for pair in _evenly(cells, distance)]
+
+
+def _sites(right: Right) -> Iterator[tuple[str, Site]]:
+    return ((category, site) for category, find in CATEGORIES.items() for site in find(right))
 
 
 def _meanings(sentences: Sentences, longest: int) -> Iterator[tuple[bool, list[Joined]]]:
@@ -91,7 +95,7 @@ def _pair(right: Right, category: str, site: Site) -> ContrastPair | None:
     both = enumerate(zip_longest(right.text.texts, words))
     place = next((number for number, (one, other) in both if one != other), None)
     reference, contrastive = (
-        punctuated(right.sentence(each), right.meaning) for each in (right.text.texts, words)
+        punctuated(right.finish(each)[0], right.meaning) for each in (right.text.texts, words)
     )
     equally_long = len(contrastive.split()) == len(reference.split())
     if place is None or contrastive == reference or not (equally_long or category in CONTROLLED):

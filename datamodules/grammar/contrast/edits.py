@@ -1,7 +1,7 @@
 """Words of a wrong sentence, set into the right sentence."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, NamedTuple
@@ -64,13 +64,10 @@ class Right:
     @cached_property
     def numbers(self) -> list[int]:
         """The number of the written word for each word of the text."""
-        return self._finish(self.text.texts)[1]
+        return self.finish(self.text.texts)[1]
 
-    def sentence(self, words: Words) -> str:
-        """Finish a sentence of other words."""
-        return self._finish(words)[0]
-
-    def _finish(self, words: Words) -> tuple[str, list[int]]:
+    def finish(self, words: Words) -> tuple[str, list[int]]:
+        """Return a sentence of other words, and for each word the number of its written word."""
         copy = Text()
         copy.texts = list(words)
         return self.language.finish(copy)
@@ -102,9 +99,10 @@ class Right:
             return None
         return self.replaced(dict(zip(ours, (wrong.texts[place] for place in theirs), strict=True)))
 
-    def replaced(self, words: dict[int, str]) -> Words:
-        """Return the words with others at some places."""
-        return [words.get(place, text) for place, text in enumerate(self.text.texts)]
+    def replaced(self, words: Mapping[int, str | None]) -> Words:
+        """Return the words with others, or none, at some places."""
+        texts = (words.get(place, text) for place, text in enumerate(self.text.texts))
+        return [text for text in texts if text is not None]
 
     def sounds_the_same(self, change: Change) -> bool:
         """Return whether the source sentence does not tell the changed meaning from the right."""
@@ -119,11 +117,10 @@ class Right:
             _set(before)
 
     def another_gender(self, noun: Noun, genders: str = "mfn") -> Noun | None:
-        """Draw a noun of the same class and of another gender in the language."""
-        gender = self.language.gender(noun)
-        others = _of_genders(self.language, self.lexicon.nouns, noun.kind)
-        fitting = [other for each in genders if each != gender for other in others.get(each, ())]
-        return fitting[int(self.random() * len(fitting))] if fitting else None
+        """Return a noun of the same class and of another gender in the language."""
+        examples = _of_genders(self.language, self.lexicon.nouns, noun.kind)
+        others = examples.keys() & set(genders) - {self.language.gender(noun)}
+        return examples[sorted(others)[int(self.random() * len(others))]] if others else None
 
 
 def places(text: Text, chosen: Chosen) -> list[int]:
@@ -143,9 +140,6 @@ def _set(change: Change) -> None:
 
 
 @cache
-def _of_genders(language: Language, nouns: tuple[Noun, ...], kind: str) -> dict[str, list[Noun]]:
-    found: dict[str, list[Noun]] = defaultdict(list)
-    for noun in nouns:
-        if noun.kind == kind and noun.counted:
-            found[language.gender(noun)].append(noun)
-    return found
+def _of_genders(language: Language, nouns: tuple[Noun, ...], kind: str) -> dict[str, Noun]:
+    fitting = (noun for noun in nouns if noun.kind == kind and noun.counted)
+    return {language.gender(noun): noun for noun in fitting}

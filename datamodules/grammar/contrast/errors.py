@@ -15,7 +15,7 @@ from datamodules.grammar.contrast.ambiguity import (
     decides,
     has_one_gender,
     listed,
-    phrases_of,
+    mentions,
     shows_number,
     strange_parts,
     words_of,
@@ -40,7 +40,14 @@ from datamodules.grammar.languages.language import (
     is_subject_gap,
     subject_of,
 )
-from datamodules.grammar.meaning.phrases import ANIMATE, THIRD_PLURAL, Clause, NounPhrase, Pronoun
+from datamodules.grammar.meaning.phrases import (
+    ANIMATE,
+    THIRD_PLURAL,
+    Clause,
+    Noun,
+    NounPhrase,
+    Pronoun,
+)
 
 CONTROLLED = ("negation", "particle")  # lack words; ``NAME_control`` has equal length
 NOT_SHARE = 0.35  # share of *not* that becomes *never*, to balance both directions
@@ -103,8 +110,8 @@ def antecedent(right: Right) -> Iterator[Site]:
             if not isinstance(pronoun, Pronoun) or pronoun.beside or near is None:
                 continue
             noun = pronoun.noun
-            stands_for = (each for each in phrases_of(before.clause) if each.core.noun is noun)
-            phrase = next(stands_for, None)
+            phrases = (each for each in mentions(before.clause) if isinstance(each, NounPhrase))
+            phrase = next((each for each in phrases if each.core.noun is noun), None)
             if noun is None or phrase is None or noun.kind in ANIMATE:
                 continue
             for wrong in wrong_genders(right, clause, name, near):
@@ -155,7 +162,7 @@ def negation_control(right: Right) -> Iterator[Site]:
 def particle(right: Right) -> Iterator[Site]:
     """Yield verbs without the separate part that belongs to them (*picks up*, *hebt ... auf*)."""
     for verb, place, _, part in _separate_parts(right):
-        yield Site(verb, place, partial(_without, right, place), part)
+        yield Site(verb, place, partial(right.replaced, {place: None}), part)
 
 
 def particle_control(right: Right) -> Iterator[Site]:
@@ -230,13 +237,6 @@ CATEGORIES: dict[str, Callable[[Right], Iterator[Site]]] = {
 }  # fmt: skip
 
 
-def sites(right: Right) -> Iterator[tuple[str, Site]]:
-    """Yield where errors of all categories fit, with the category."""
-    for category, find in CATEGORIES.items():
-        for site in find(right):
-            yield category, site
-
-
 def _sites(
     right: Right,
     decides: Place,
@@ -301,13 +301,10 @@ def _of_another_gender(right: Right, phrase: NounPhrase, near: Place) -> Iterato
         yield from _sites(right, (phrase.unit, NOUN), near, change, form)
 
 
-def _is_taken_up(right: Right, noun: object) -> bool:
+def _is_taken_up(right: Right, noun: Noun) -> bool:
     """Return whether a pronoun stands for a noun: the pronoun would be wrong as well."""
-    return any(
-        isinstance(each, Pronoun) and each.noun is noun
-        for clause in right.clauses
-        for each in (clause.subject, clause.object, clause.recipient)
-    )
+    pronouns = (each for clause in right.clauses for each in mentions(clause))
+    return any(isinstance(each, Pronoun) and each.noun is noun for each in pronouns)
 
 
 def _other_negation(right: Right, clause: Clause, word: str) -> Iterator[Site]:
@@ -338,11 +335,6 @@ def _separate_parts(right: Right) -> Iterator[tuple[int, int, str, str]]:
             for place in others:
                 if texts[place] == part:
                     yield verb, place, stem, part
-
-
-def _without(right: Right, place: int) -> Words:
-    texts = right.text.texts
-    return [*texts[:place], *texts[place + 1 :]]
 
 
 def _could_be_owner(right: Right, phrase: NounPhrase) -> bool:
