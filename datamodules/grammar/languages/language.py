@@ -7,10 +7,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib.resources import files
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeGuard, TypeVar
 
 from datamodules.grammar.meaning.phrases import (
     ANIMATE,
+    HUMAN,
     THIRD_SINGULAR,
     Adverbial,
     Clause,
@@ -21,6 +22,7 @@ from datamodules.grammar.meaning.phrases import (
     Participant,
     Place,
     Pronoun,
+    Time,
     Verb,
 )
 
@@ -118,7 +120,6 @@ class Language(ABC):
     """One language: forms of words, and the order of the parts of a clause."""
 
     code: ClassVar[str]
-    orders: ClassVar[tuple[tuple[str, ...], ...]]  # ``MAIN``, ``INVERTED``, ``SUBORDINATE``
     agrees_in_gender: ClassVar[bool] = True  # of determiners and adjectives
     that: ClassVar[Piece]  # before a clause that somebody says
     first_conjunctions: frozenset[str] = frozenset()  # take the first place of a clause
@@ -126,10 +127,6 @@ class Language(ABC):
     def __init__(self, expressions: Mapping[str, Piece]) -> None:
         """Store the invariable expressions; each word of a piece has a role in a unit."""
         self.expressions = expressions
-        # Looked up once: a method is found by name for every part of every clause.
-        self._orders: tuple[tuple[Any, ...], ...] = tuple(
-            tuple(getattr(self, part) for part in order) for order in self.orders
-        )
 
     def sentence(self, clauses: Iterable[Joined]) -> Text:
         """Write the clauses of a sentence."""
@@ -153,12 +150,9 @@ class Language(ABC):
         """Write the conjunction before a clause."""
         self.adverbial(conjunction, text)
 
+    @abstractmethod
     def clause(self, clause: Clause, text: Text, order: int) -> None:
         """Write the parts of a clause in the order of the language."""
-        first = len(text.texts)
-        for part in self._orders[order]:
-            part(clause, text)
-        text.clauses.append((first, len(text.texts)))
 
     @abstractmethod
     def finish(self, text: Text) -> tuple[str, list[int]]:
@@ -182,21 +176,11 @@ class Language(ABC):
 
     # Parts of a clause that are alike in many languages; each language adds its own.
 
-    def particle(self, clause: Clause, text: Text) -> None:
-        """Write a particle and a comma, if this language has the particle of the clause."""
-        if clause.particle is not None and self.expressions[clause.particle.expression.name].texts:
-            self.adverbial(clause.particle, text)
+    def particle(self, particle: Adverbial, text: Text) -> None:
+        """Write a particle and a comma, if this language has it."""
+        if self.expressions[particle.expression.name].texts:
+            self.adverbial(particle, text)
             text.comma()
-
-    def object(self, clause: Clause, text: Text) -> None:
-        """Write a direct object that is no clitic."""
-        if isinstance(clause.object, NounPhrase) and not clause.mode.passive:
-            self.noun_phrase(clause.object, text)
-
-    def agent(self, clause: Clause, text: Text) -> None:
-        """Write who acts, in a passive."""
-        if clause.mode.passive and isinstance(clause.subject, NounPhrase):
-            self.noun_phrase(clause.subject, text, self.expressions["by"])
 
     def graded(self, clause: Clause, form: str, comparative: str | None) -> Piece:
         """Return an adjective with its degree; a ``comparative`` needs no *more*."""
@@ -207,53 +191,27 @@ class Language(ABC):
             return graded(comparative, "")
         return graded(form, self.expressions[degree.name].texts[0])
 
+    def standard(self, clause: Clause, text: Text) -> None:
+        """Write what the subject is compared with, after *than* or the second *as*, if anything."""
+        if clause.standard is not None:
+            assert clause.degree is not None
+            before = "as:standard" if clause.degree.name == "as" else "than"
+            self.noun_phrase(clause.standard, text, self.expressions[before])
+
     def complement(self, clause: Clause, text: Text) -> None:
-        """Write the clause after *that*."""
+        """Write the clause after *that*, if there is one."""
         if clause.complement is not None:
             text.add(self.that, clause.unit)
             self.clause(clause.complement, text, SUBORDINATE)
 
-    def standard(self, clause: Clause) -> Piece:
-        """Return *than* or the second *as* of a comparison."""
-        assert clause.degree is not None
-        return self.expressions["as:standard" if clause.degree.name == "as" else "than"]
-
-    def manner(self, clause: Clause, text: Text) -> None:
-        """Write an adverb of manner."""
-        if clause.manner is not None:
-            self.adverbial(clause.manner, text)
-
-    def place(self, clause: Clause, text: Text) -> None:
-        """Write where something happens."""
-        if clause.place is not None:
-            self.place_of(clause.place, text)
-
-    def fronts_time(self, clause: Clause) -> bool:
-        """Return whether the time of a main clause stands first."""
-        return is_topic(clause)
-
-    def topic(self, clause: Clause, text: Text) -> None:
-        """Write a time that stands first, before a comma."""
-        if clause.time is not None and self.fronts_time(clause):
-            self.time(clause, text)
-            text.comma()
-
-    def comment(self, clause: Clause, text: Text) -> None:
-        """Write a time that does not stand first."""
-        if clause.time is not None and not self.fronts_time(clause):
-            self.time(clause, text)
-
-    def time(self, clause: Clause, text: Text) -> None:
+    def time(self, time: Time, text: Text) -> None:
         """Write when something happens."""
-        if clause.time is not None:
-            if clause.time.__class__ is Dated:
-                text.add(self.date(clause.time), clause.time.unit)
-            else:
-                self.adverbial(clause.time, text)  # type: ignore[arg-type]
+        if isinstance(time, Dated):
+            text.add(self.date(time), time.unit)
+        else:
+            self.adverbial(time, text)
 
-    # Smaller pieces.
-
-    def place_of(self, place: Place, text: Text) -> None:
+    def place(self, place: Place, text: Text) -> None:
         """Write an adverb of place, or a preposition with its noun phrase."""
         if isinstance(place, Adverbial):
             self.adverbial(place, text)
@@ -281,13 +239,13 @@ def graded(adjective: str, degree: str) -> Piece:
     return piece([(degree, (DEGREE,)), (adjective, (QUALITY,))])
 
 
-_SOMEBODY = Pronoun(THIRD_SINGULAR)
+SOMEBODY = Pronoun(THIRD_SINGULAR)
 
 
 def subject_of(clause: Clause) -> Participant:
     """Return what the finite verb agrees with: the antecedent where the clause has no subject."""
     subject = clause.object if clause.mode.passive else clause.subject
-    return subject or clause.antecedent or _SOMEBODY
+    return subject or clause.antecedent or SOMEBODY
 
 
 def is_subject_gap(clause: Clause) -> bool:
@@ -295,9 +253,14 @@ def is_subject_gap(clause: Clause) -> bool:
     return clause.gap == ("object" if clause.mode.passive else "subject")
 
 
-def is_pronoun(participant: Participant | None) -> bool:
-    """Return whether a participant is a pronoun."""
-    return participant.__class__ is Pronoun
+def is_human(phrase: NounPhrase) -> bool:
+    """Return whether a noun phrase stands for persons, by the class of its noun or by a name."""
+    return phrase.core.noun.kind in (*HUMAN, "name", "surname")
+
+
+def is_whose(participant: Participant | None) -> TypeGuard[NounPhrase]:
+    """Return whether a phrase is what *whose* owns: it begins the relative clause."""
+    return isinstance(participant, NounPhrase) and participant.core.determiner == "whose"
 
 
 def is_thing(pronoun: Pronoun) -> bool:
@@ -310,9 +273,7 @@ def is_topic(clause: Clause) -> bool:
     time = clause.time
     if time is None or clause.question or clause.gap:
         return False
-    if clause.time_first or time.__class__ is Dated:
-        return True
-    return "topic" in time.expression.kinds  # type: ignore[union-attr]
+    return clause.time_first or isinstance(time, Dated) or "topic" in time.expression.kinds
 
 
 Section = dict[str, list[str]]  # cells after the name of each concept

@@ -20,6 +20,7 @@ from datamodules.grammar.languages.language import (
     PLACE_GAP,
     POSSIBLE,
     RECIPIENT,
+    SOMEBODY,
     SUBJECT,
     SUBORDINATE,
     THAT,
@@ -29,8 +30,9 @@ from datamodules.grammar.languages.language import (
     Language,
     Piece,
     Text,
-    is_pronoun,
+    is_human,
     is_subject_gap,
+    is_whose,
     piece,
     read_expressions,
     read_sections,
@@ -78,10 +80,6 @@ class English(Language):
     code = "en"
     that = piece([("that", (THAT,))])
     agrees_in_gender = False
-    orders = ((
-        "particle", "topic", "subject", "verb", "object", "recipient", "oblique", "quality",
-        "manner", "agent", "place", "comment", "complement",
-    ),) * 3  # fmt: skip
 
     def __init__(self) -> None:
         sections = read_sections(__package__)
@@ -92,6 +90,7 @@ class English(Language):
         self._separable = frozenset(sections["separable"])
         self._giving = frozenset(sections["giving"])
         self._cores = Cache(self._core)
+        self._owners: Cache[Core, Piece] = Cache(lambda core: self._core(core, "'s", _OWNING))
         self._groups: Cache[_Key, Piece] = Cache(lambda key: verb_group(*self._forms(key)))
         self._questions: Cache[_Key, tuple[Piece, Piece]] = Cache(
             lambda key: asked_group(*self._forms(key))
@@ -119,100 +118,96 @@ class English(Language):
         return {name: (words[0], words[1]) for name, words in phrasal.items() if len(words) == 2}
 
     @override
-    def fronts_time(self, clause: Clause) -> bool:
-        return clause.time_first
+    def clause(self, clause: Clause, text: Text, order: int) -> None:
+        begin, time, role = len(text.texts), clause.time, SUBJECT
+        subject, object_, agent = clause.subject, clause.object, None
+        if clause.mode.passive:
+            subject, object_, agent, role = object_, None, subject, OBJECT
+        if clause.particle is not None:
+            self.particle(clause.particle, text)
+        if time is not None and clause.time_first:
+            self.time(time, text)
+            text.comma()
+        key = clause.verb, clause.mode, (subject or clause.antecedent or SOMEBODY).person
+        if not (clause.gap or clause.question):
+            group = self._groups[key]
+        else:
+            group = self._begin(clause, key, text)
+            if is_whose(object_):
+                self.noun_phrase(object_, text)  # *whose dog I see*
+                object_ = None
+        if isinstance(subject, NounPhrase):
+            self.noun_phrase(subject, text)
+        elif subject is not None and clause.gap != "shared":
+            text.add(self._pronouns[subject, True, role], clause.unit)
+        self._verb(clause, group, object_, agent, text)
+        if isinstance(agent, NounPhrase):
+            self.noun_phrase(agent, text, self.expressions["by"])
+        if clause.place is not None:
+            self.place(clause.place, text)
+        if time is not None and not clause.time_first:
+            self.time(time, text)
+        self.complement(clause, text)
+        text.clauses.append((begin, len(text.texts)))
 
-    def subject(self, clause: Clause, text: Text) -> None:
-        """Write the subject; before it, what begins a relative clause or a question."""
-        if clause.gap and not self._begin_relative(clause, text):
-            return
+    def _begin(self, clause: Clause, key: _Key, text: Text) -> Piece:
+        """Begin a relative clause or a question; return the verbs that follow the subject."""
         if clause.question:
             text.add(_QUESTIONS[clause.question], clause.unit)
-            if clause.question == "who":
-                return
-            text.add(self._questions[_key(clause)][0], clause.unit)
-        subject = clause.object if clause.mode.passive else clause.subject
-        if subject.__class__ is NounPhrase:
-            self.noun_phrase(subject, text)
-        else:
-            role = OBJECT if clause.mode.passive else SUBJECT
-            text.add(self._pronouns[subject, True, role], clause.unit)  # type: ignore[index]
+            if clause.question != "who":
+                auxiliary, group = self._questions[key]
+                text.add(auxiliary, clause.unit)
+                return group
+        elif clause.antecedent is not None and clause.gap != "shared":
+            word = {"owner": "whose", "place": "where"}.get(clause.gap, "that")
+            if is_subject_gap(clause) and is_human(clause.antecedent):
+                word = "who"
+            text.add(_RELATIVES[word], clause.unit)
+        return self._groups[key]
 
-    def _begin_relative(self, clause: Clause, text: Text) -> bool:
-        """Write a relative pronoun; return whether a subject follows."""
-        if clause.gap == "shared":
-            return False
-        assert clause.antecedent is not None
-        if is_subject_gap(clause):
-            human = clause.antecedent.core.noun.kind in (*HUMAN, "name", "surname")
-            text.add(_RELATIVES["who" if human else "that"], clause.unit)
-            return False
-        word = {"owner": "whose", "place": "where"}.get(clause.gap, "that")
-        text.add(_RELATIVES[word], clause.unit)
-        if _fronts_object(clause):
-            super().object(clause, text)
-        return True
-
-    def verb(self, clause: Clause, text: Text) -> None:
-        """Write the verb with its auxiliaries, its negation and its preposition."""
-        key = _key(clause)
-        group = self._questions[key][1] if _is_inverted(clause) else self._groups[key]
-        if self._is_separated(clause):
-            group = _parts(group, len(group.texts) - 1)[0]
-        if _precedes_verb(clause):
+    def _verb(
+        self,
+        clause: Clause,
+        group: Piece,
+        object_: Participant | None,
+        agent: Participant | None,
+        text: Text,
+    ) -> None:
+        """Write the verb with its objects, what is said of the subject, and the manner."""
+        unit, recipient, manner = clause.unit, clause.recipient, clause.manner
+        separated = object_.__class__ is Pronoun and clause.verb.name in self._separable
+        if separated:  # *wake me up*
+            group, particle = _parts(group, len(group.texts) - 1)
+        if manner is not None and _precedes_verb(clause, agent or object_ or clause.oblique):
             auxiliaries, group = _parts(group, _first_verb(group))
-            text.add(auxiliaries, clause.unit)
-            super().manner(clause, text)
-        text.add(group, clause.unit)
-
-    @override
-    def manner(self, clause: Clause, text: Text) -> None:
-        if not _precedes_verb(clause):
-            super().manner(clause, text)
-
-    def _is_separated(self, clause: Clause) -> bool:
-        """Return whether a pronoun stands between a verb and its particle (*wake me up*)."""
-        return (
-            is_pronoun(clause.object)
-            and clause.verb.name in self._separable
-            and not clause.mode.passive
-        )
-
-    def _is_given(self, clause: Clause) -> bool:
-        """Return whether a recipient stands before the object (*gives me the book*)."""
-        return (
-            is_pronoun(clause.recipient)
-            and isinstance(clause.object, NounPhrase)
-            and clause.verb.name in self._giving
-        )
+            text.add(auxiliaries, unit)
+            self.adverbial(manner, text)
+            manner = None
+        text.add(group, unit)
+        gives = isinstance(object_, NounPhrase) and clause.verb.name in self._giving
+        if gives and isinstance(recipient, Pronoun):  # *gives me the book*
+            self._participant(recipient, RECIPIENT, clause, text)
+            recipient = None
+        if object_ is not None:
+            self._participant(object_, OBJECT, clause, text)
+            if separated:
+                text.add(particle, unit)
+        if recipient is not None:
+            text.add(_TO, unit)
+            self._participant(recipient, RECIPIENT, clause, text)
+        if clause.oblique is not None:
+            self._participant(clause.oblique, OBJECT, clause, text)
+        if clause.adjective is not None:
+            name = clause.adjective.name
+            text.add(self.graded(clause, name, self._comparatives.get(name)), unit)
+            self.standard(clause, text)
+        if manner is not None:
+            self.adverbial(manner, text)
 
     def _forms(self, key: _Key) -> tuple[EnglishVerb, Mode, int, EnglishVerb | None]:
         verb, mode, person = key
         modal = None if mode.modal is None else self._verbs.get(mode.modal.name)
         return self._verbs[verb.name], mode, person, modal
-
-    @override
-    def object(self, clause: Clause, text: Text) -> None:
-        if clause.object is None or clause.mode.passive or _fronts_object(clause):
-            return
-        if self._is_given(clause):
-            assert clause.recipient is not None
-            self._participant(clause.recipient, RECIPIENT, clause, text)
-        self._participant(clause.object, OBJECT, clause, text)
-        if self._is_separated(clause):
-            particle = self._verbs[clause.verb.name].base.split()[-1]
-            text.add(piece([(particle, (VERB,))]), clause.unit)
-
-    def recipient(self, clause: Clause, text: Text) -> None:
-        """Write to whom something is given, unless it is said already."""
-        if clause.recipient is not None and not self._is_given(clause):
-            text.add(_TO, clause.unit)
-            self._participant(clause.recipient, RECIPIENT, clause, text)
-
-    def oblique(self, clause: Clause, text: Text) -> None:
-        """Write what follows the preposition of the verb."""
-        if clause.oblique is not None:
-            self._participant(clause.oblique, OBJECT, clause, text)
 
     def _participant(self, written: Participant, role: int, clause: Clause, text: Text) -> None:
         if written.__class__ is Pronoun:
@@ -220,27 +215,18 @@ class English(Language):
         else:
             self.noun_phrase(written, text)  # type: ignore[arg-type]
 
-    def quality(self, clause: Clause, text: Text) -> None:
-        """Write the adjective after *be*, with its degree, and what it is compared with."""
-        if clause.adjective is None:
-            return
-        name = clause.adjective.name
-        text.add(self.graded(clause, name, self._comparatives.get(name)), clause.unit)
-        if clause.standard is not None:
-            self.noun_phrase(clause.standard, text, self.standard(clause))
-
     @override
     def noun_phrase(self, phrase: NounPhrase, text: Text, before: Piece = EMPTY) -> None:
         if before is not EMPTY:
             text.add(before, phrase.unit)
         if phrase.owner is not None:
-            text.add(self._cores[phrase.owner.core, True], phrase.owner.unit)
-        text.add(self._cores[phrase.core, False], phrase.unit)
+            text.add(self._owners[phrase.owner.core], phrase.owner.unit)
+        text.add(self._cores[phrase.core], phrase.unit)
         if phrase.beside is not None:
             text.add(_AND, phrase.unit)
-            text.add(self._cores[phrase.beside.core, False], phrase.beside.unit)
+            text.add(self._cores[phrase.beside.core], phrase.beside.unit)
         if phrase.attribute is not None:
-            self.place_of(phrase.attribute, text)
+            self.place(phrase.attribute, text)
         if phrase.relative is not None:
             self.clause(phrase.relative, text, SUBORDINATE)
 
@@ -256,12 +242,10 @@ class English(Language):
             return singular
         return self._plurals.get(singular) or morphology.plural(singular)
 
-    def _core(self, key: tuple[Core, bool]) -> Piece:
-        core, owner = key
+    def _core(self, core: Core, ending: str = "", role: tuple[int, ...] = (NOUN,)) -> Piece:
         words = [adjective.name for adjective in core.adjectives]
-        form = self.noun(core.noun, core.plural)
-        words.append(form + "'s" if owner else form)
-        roles = (*ADJECTIVES[: len(core.adjectives)], _OWNING if owner else (NOUN,))
+        words.append(self.noun(core.noun, core.plural) + ending)
+        roles = (*ADJECTIVES[: len(core.adjectives)], role)
         determiner = _determiner(core, words[0])
         if determiner:
             return Piece((determiner, *words), ((DETERMINER,), *roles))
@@ -296,39 +280,18 @@ def _first_verb(group: Piece) -> int:
     return next(word for word, roles in enumerate(group.roles) if VERB in roles)
 
 
-def _precedes_verb(clause: Clause) -> bool:
+def _precedes_verb(clause: Clause, following: Participant | None) -> bool:
     """Return whether an adverb of manner stands before the verb (*reluctantly obeys the king*).
 
     It does so before a noun phrase, but not behind a relative clause, whose verb it would seem to
     belong to (*the man who called quickly opened the door*).
     """
     mode, subject = clause.mode, subject_of(clause)
-    if (
-        clause.manner is None
-        or mode.negation
-        or not (mode.modal is None or mode.modal.name == "can")
-    ):
+    if mode.negation or not (mode.modal is None or mode.modal.name == "can"):
         return False
     if isinstance(subject, NounPhrase) and subject.relative is not None and not clause.gap:
         return False
-    following = clause.subject if mode.passive else clause.object or clause.oblique
-    return isinstance(following, NounPhrase) and not _fronts_object(clause)
-
-
-def _key(clause: Clause) -> _Key:
-    return clause.verb, clause.mode, subject_of(clause).person
-
-
-def _is_inverted(clause: Clause) -> bool:
-    """Return whether an auxiliary stands before the subject."""
-    return clause.question not in ("", "who")
-
-
-def _fronts_object(clause: Clause) -> bool:
-    """Return whether the object stands before the subject (*whose dog I see*)."""
-    if clause.gap != "owner" or not isinstance(clause.object, NounPhrase):
-        return False
-    return clause.object.core.determiner == "whose"
+    return isinstance(following, NounPhrase)
 
 
 def _pronoun(key: tuple[Pronoun, bool, int]) -> Piece:

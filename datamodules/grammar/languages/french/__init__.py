@@ -15,19 +15,23 @@ from datamodules.grammar.languages.language import (
     PREPOSITION,
     RECIPIENT,
     SUBJECT,
+    SUBORDINATE,
     THAT,
     VERB,
     Cache,
     Piece,
+    Roles,
     Text,
     Word,
     is_subject_gap,
     is_thing,
+    is_topic,
     piece,
     read_sections,
     subject_of,
 )
 from datamodules.grammar.meaning.phrases import (
+    Adjective,
     Adverbial,
     Clause,
     Expression,
@@ -45,6 +49,9 @@ _QUESTIONS = {
     "what": piece([("que", (OBJECT,)), *_ASK]), "where": piece([("où", (PLACE_GAP,)), *_ASK]),
 }  # fmt: skip
 _GOVERNING = (OBJECT, GOVERN)  # roles of a pronoun that holds the preposition of the verb
+_TO_PERSON: Roles = (RECIPIENT, GOVERN)
+_REFLEXIVE: Word = ("se", (VERB + POSSIBLE,))  # of a verb that has it in French
+_Y: Word = ("y", ())
 _GroupKey = tuple[Verb, bool, Mode, Agreement, tuple[Word, ...], Agreement | None]
 
 
@@ -53,15 +60,6 @@ class French(Phrases):
 
     code = "fr"
     that = piece([("que", (THAT,))])
-    _main = (
-        "particle", "topic", "subject", "verb", "quality", "manner", "object", "agent",
-        "recipient", "oblique", "place", "comment", "complement",
-    )  # fmt: skip
-    _subordinate = (
-        "subject", "verb", "quality", "manner", "object", "agent", "recipient", "oblique", "place",
-        "time", "complement",
-    )  # fmt: skip
-    orders = (_main, _main, _subordinate)
 
     def __init__(self) -> None:
         sections = read_sections(__package__)
@@ -76,54 +74,95 @@ class French(Phrases):
         self._groups = Cache(self._group)
         self._pronouns = Cache(self._pronoun)
 
-    def subject(self, clause: Clause, text: Text) -> None:
-        """Write the subject; before it, what begins a relative clause or a question."""
-        if clause.gap == "shared":
-            return
+    @override
+    def clause(self, clause: Clause, text: Text, order: int) -> None:
+        begin, time, object_ = len(text.texts), clause.time, clause.object
+        topic = None
+        if time is not None and order != SUBORDINATE and is_topic(clause):
+            topic, time = time, None
+        if clause.particle is not None:
+            self.particle(clause.particle, text)
+        if topic is not None:
+            self.time(topic, text)
+            text.comma()
+        subject = self._subject(clause, text)
+        agreement = self.agreement(subject)
+        self._verb(clause, agreement, text)
+        if clause.adjective is not None:
+            self._quality(clause, clause.adjective, agreement, text)
+        denied = _is_denied(object_)
+        if clause.manner is not None and not denied:
+            self.adverbial(clause.manner, text)
+        if object_.__class__ is NounPhrase and object_ is not subject:
+            self.noun_phrase(object_, text)
+        if clause.manner is not None and denied:
+            self.adverbial(clause.manner, text)  # never *pas lentement de pain*
+        if clause.subject is not subject and clause.subject.__class__ is NounPhrase:
+            before = self.expressions["by"] if clause.mode.passive else _TO_WHOM
+            self.noun_phrase(clause.subject, text, before)
+        if clause.recipient.__class__ is NounPhrase:
+            self.noun_phrase(clause.recipient, text, _TO, clause.unit)
+        if clause.oblique is not None:
+            self._oblique(clause, clause.oblique, text)
+        if clause.place is not None and clause.place.__class__ is not Adverbial:
+            self.place(clause.place, text)  # *y* is a clitic
+        if time is not None:
+            self.time(time, text)
+        self.complement(clause, text)
+        text.clauses.append((begin, len(text.texts)))
+
+    def _subject(self, clause: Clause, text: Text) -> Participant:
+        """Begin a clause and write its subject, if it has one; return what the verb agrees with.
+
+        *Il me manque* has the English object as its subject.
+        """
+        subject, role = subject_of(clause), OBJECT if clause.mode.passive else SUBJECT
+        if clause.verb.frame == "inverse":
+            assert clause.object is not None
+            subject, role = clause.object, OBJECT
         if clause.gap:
+            if clause.gap == "shared":
+                return subject
             text.add(self.relative(clause, self._preposition(clause)), clause.unit)
             if is_subject_gap(clause):
-                return
+                return subject
         if clause.question:
             text.add(_QUESTIONS[clause.question], clause.unit)
             if clause.question == "who":
-                return
-        subject, role = _subject(clause)
-        if subject.__class__ is NounPhrase:
+                return subject
+        if isinstance(subject, NounPhrase):
             self.noun_phrase(subject, text)
         else:
-            text.add(self._pronouns[subject, "subject", role], clause.unit)  # type: ignore[index]
+            text.add(self._pronouns[subject, "subject", role], clause.unit)
+        return subject
 
-    def verb(self, clause: Clause, text: Text) -> None:
+    def _verb(self, clause: Clause, agreement: Agreement, text: Text) -> None:
         """Write the verb with its auxiliaries, negation and clitics."""
-        agreement = self.agreement(_subject(clause)[0])
-        clitics, agreed = self._clitics(clause), self._agreed_object(clause)
-        key = clause.verb, clause.synonym, clause.mode, agreement, clitics, agreed
-        group = self._groups[key]
-        if isinstance(clause.place, Adverbial):
-            first = len(text.texts) + group.texts.index("y")
-            text.pieces.append((_THERE, clause.place.unit, first))
-        text.add(group, clause.unit)
-
-    def _clitics(self, clause: Clause) -> tuple[Word, ...]:
-        clitics: list[Word] = []
+        object_, oblique, agreed = clause.object, clause.oblique, None
+        recipient, roles = clause.recipient, _TO_PERSON
+        clitics: tuple[Word, ...] = ()
         if clause.verb.name in self._pronominal:
-            clitics.append(("se", (VERB + POSSIBLE,)))
-        roles: tuple[int, ...] = (RECIPIENT, GOVERN)
-        recipient = clause.recipient
-        if _is_inverse(clause):
+            clitics = (_REFLEXIVE,)
+        if clause.verb.frame == "inverse":
             recipient, roles = clause.subject, (SUBJECT,)
-        elif isinstance(clause.object, Pronoun) and not clause.mode.passive:
-            clitics.append((self.form(clause.object, "object"), (OBJECT,)))
+        elif not clause.mode.passive:
+            if isinstance(object_, Pronoun):
+                clitics += ((self.form(object_, "object"), (OBJECT,)),)
+                agreed = self.agreement(object_)
+            elif clause.gap == "object" and clause.antecedent is not None:
+                agreed = self.agreement(clause.antecedent)
         if isinstance(recipient, Pronoun):
-            clitics.append((self.form(recipient, "dative"), roles))
-        if isinstance(clause.oblique, Pronoun):
-            clitic = self._oblique_clitic(clause, clause.oblique)
-            if clitic:
-                clitics.append((clitic, _GOVERNING))
-        if clause.place.__class__ is Adverbial:
-            clitics.append(("y", ()))
-        return tuple(clitics)
+            clitics += ((self.form(recipient, "dative"), roles),)
+        if isinstance(oblique, Pronoun):
+            clitic = self._oblique_clitic(clause, oblique)
+            clitics += ((clitic, _GOVERNING),) if clitic else ()
+        there = clause.place
+        if there.__class__ is Adverbial:
+            clitics += (_Y,)
+        group = self._groups[clause.verb, clause.synonym, clause.mode, agreement, clitics, agreed]
+        if isinstance(there, Adverbial):
+            text.pieces.append((_THERE, there.unit, len(text.texts) + group.texts.index("y")))
+        text.add(group, clause.unit)
 
     def _oblique_clitic(self, clause: Clause, pronoun: Pronoun) -> str:
         """Return *y*, *en* or a dative for a pronoun after a preposition, or nothing."""
@@ -142,80 +181,33 @@ class French(Phrases):
         modal = None if mode.modal is None else self._verbs.get(mode.modal.name)
         return verb_group(forms, modal, verb.state, mode, subject, clitics, agreed)
 
-    @override
-    def manner(self, clause: Clause, text: Text) -> None:
-        if clause.manner is not None and not _is_denied(clause.object):
-            super().manner(clause, text)
-
-    @override
-    def object(self, clause: Clause, text: Text) -> None:
-        if clause.object is not None and not _is_inverse(clause):
-            super().object(clause, text)
-            if clause.manner is not None and _is_denied(clause.object):
-                super().manner(clause, text)  # never *pas lentement de pain*
-
-    def recipient(self, clause: Clause, text: Text) -> None:
-        """Write to whom something is given."""
-        if isinstance(clause.recipient, NounPhrase):
-            self.noun_phrase(clause.recipient, text, _TO, clause.unit)
-        elif _is_inverse(clause) and isinstance(clause.subject, NounPhrase):
-            self.noun_phrase(clause.subject, text, _TO_WHOM)
-
-    def oblique(self, clause: Clause, text: Text) -> None:
+    def _oblique(self, clause: Clause, oblique: Participant, text: Text) -> None:
         """Write what follows the preposition of the verb, unless it is a clitic."""
-        oblique = clause.oblique
+        preposition = self._preposition(clause)
         if isinstance(oblique, NounPhrase):
-            self.noun_phrase(oblique, text, self._preposition(clause), clause.unit)
-        elif isinstance(oblique, Pronoun) and not self._oblique_clitic(clause, oblique):
-            text.add(self._preposition(clause), clause.unit)
+            self.noun_phrase(oblique, text, preposition, clause.unit)
+        elif not self._oblique_clitic(clause, oblique):
+            text.add(preposition, clause.unit)
             text.add(self._pronouns[oblique, "tonic", OBJECT], clause.unit)
 
     def _preposition(self, clause: Clause) -> Piece:
         return _governing(self._verbs[clause.verb.name].preposition)
 
-    @override
-    def place(self, clause: Clause, text: Text) -> None:
-        if clause.place.__class__ is not Adverbial:  # *y* is a clitic
-            super().place(clause, text)
-
-    def quality(self, clause: Clause, text: Text) -> None:
-        """Write the adjective after *be*, with its degree, and what it is compared with."""
-        if clause.adjective is None:
-            return
+    def _quality(
+        self, clause: Clause, adjective: Adjective, agreement: Agreement, text: Text
+    ) -> None:
+        """Write the adjective after *être*, with its degree, and what it is compared with."""
         subject = subject_of(clause)
         noun = subject.core.noun if isinstance(subject, NounPhrase) else subject.noun
-        _, gender, plural = self.agreement(subject)
-        form = self._words.adjective(clause.adjective, noun, gender, plural)
-        better = self._words.comparative(clause.adjective, gender, plural)
+        _, gender, plural = agreement
+        form = self._words.adjective(adjective, noun, gender, plural)
+        better = self._words.comparative(adjective, gender, plural)
         text.add(self.graded(clause, form, better), clause.unit)
-        if clause.standard is not None:
-            self.noun_phrase(clause.standard, text, self.standard(clause))
+        self.standard(clause, text)
 
     def _pronoun(self, key: tuple[Pronoun, str, int]) -> Piece:
         pronoun, case, role = key
         return piece([(self.form(pronoun, case), (role,))])
-
-    def _agreed_object(self, clause: Clause) -> Agreement | None:
-        if clause.mode.passive:
-            return None
-        if clause.gap == "object":
-            assert clause.antecedent is not None
-            return self.agreement(clause.antecedent)
-        if isinstance(clause.object, Pronoun) and not _is_inverse(clause):
-            return self.agreement(clause.object)
-        return None
-
-
-def _is_inverse(clause: Clause) -> bool:
-    return clause.verb.frame == "inverse"
-
-
-def _subject(clause: Clause) -> tuple[Participant, int]:
-    """Return the French subject: *il me manque* has the English object as its subject."""
-    if _is_inverse(clause):
-        assert clause.object is not None
-        return clause.object, OBJECT
-    return subject_of(clause), OBJECT if clause.mode.passive else SUBJECT
 
 
 def _is_denied(participant: Participant | None) -> bool:

@@ -109,7 +109,7 @@ class Phrases(Language):
             text.add(repeated, unit)
             text.add(self._cores[_behind(phrase.beside.core, repeated)], phrase.beside.unit)
         if phrase.attribute is not None:
-            self.place_of(phrase.attribute, text)
+            self.place(phrase.attribute, text)
         if phrase.relative is not None:
             self.clause(phrase.relative, text, SUBORDINATE)
 

@@ -14,7 +14,6 @@ from datamodules.grammar.languages.german.complements import (
     complements_of,
     is_dative_first,
     is_extended,
-    is_whose,
     moved_relatives,
 )
 from datamodules.grammar.languages.german.nouns import ACCUSATIVE, DATIVE, GENITIVE, NOMINATIVE
@@ -53,6 +52,7 @@ from datamodules.grammar.languages.language import (
     Text,
     is_thing,
     is_topic,
+    is_whose,
     piece,
     read_sections,
     subject_of,
@@ -95,7 +95,6 @@ class German(Phrases):
 
     code = "de"
     that = piece([("dass", (THAT,))])
-    orders = ()  # ``clause`` writes the parts in their order
 
     def __init__(self) -> None:
         sections = read_sections(__package__)
@@ -145,8 +144,8 @@ class German(Phrases):
         if order == SUBORDINATE:
             first = self._introduction(clause, parts, text)
         else:
-            if order == MAIN:
-                self.particle(clause, text)
+            if order == MAIN and clause.particle is not None:
+                self.particle(clause.particle, text)
             first = self._front(clause, parts, text, order)
             text.add(group.finite, clause.unit)
         self._middle(clause, parts, text, first, order == SUBORDINATE)
@@ -172,7 +171,8 @@ class German(Phrases):
         if order == INVERTED:
             return None
         if is_topic(clause) and not self._strands_pronoun(parts):
-            self.time(clause, text)
+            assert clause.time is not None
+            self.time(clause.time, text)
             return clause.time
         self._subject(clause, parts, text)
         return parts.subject
@@ -237,8 +237,8 @@ class German(Phrases):
             self._pronouns(clause, parts, text)
         if late:
             self._subject(clause, parts, text)
-        if clause.time is not first:
-            self.time(clause, text)
+        if clause.time is not None and clause.time is not first:
+            self.time(clause.time, text)
         if parts.apart:
             text.add(self._adverb(clause, parts), clause.unit)
         else:
@@ -279,8 +279,7 @@ class German(Phrases):
             self._objects(clause, parts, text, EMPTY)
             text.add(parts.group.infinitive, clause.unit)
             text.comma()
-        if clause.standard is not None:
-            self.noun_phrase(clause.standard, text, self.standard(clause))
+        self.standard(clause, text)
         for phrase in parts.moved:
             self._relative(phrase, text)
         if clause.complement is not None:
@@ -313,15 +312,16 @@ class German(Phrases):
         """Write the objects with an adverb (*nicht*, *nie*, *oft*), and the circumstances."""
         found = parts.complements
         there = clause.place.__class__ is Adverbial and clause.verb.frame != "be"
-        if there:
-            self.place(clause, text)
+        if there and clause.place is not None:
+            self.place(clause.place, text)
         for number, each in enumerate((*found.phrases, None)):
             if number == found.adverb and adverb is not EMPTY:
                 text.add(adverb, clause.unit)
             if number == found.circumstances:
-                self.manner(clause, text)
-                if not there:
-                    self.place(clause, text)
+                if clause.manner is not None:
+                    self.adverbial(clause.manner, text)
+                if clause.place is not None and not there:
+                    self.place(clause.place, text)
             if each is not None:
                 self._complement(each, clause, parts, text)
         for each in found.prepositional:

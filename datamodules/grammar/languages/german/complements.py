@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from datamodules.grammar.languages.german.nouns import DATIVE, NOMINATIVE
 from datamodules.grammar.languages.german.verbs import BARE, GermanVerb, Government
-from datamodules.grammar.languages.language import OBJECT, RECIPIENT, SUBJECT
+from datamodules.grammar.languages.language import OBJECT, RECIPIENT, SUBJECT, is_whose
 from datamodules.grammar.meaning.phrases import Clause, NounPhrase, Participant
 
 _INDEFINITE = ("a", "some", "several", "many", "two", "three", "four")
@@ -144,11 +144,6 @@ def _is_indefinite(complement: Complement) -> bool:
 
 def _determiner(participant: Participant | None) -> str:
     return participant.core.determiner if isinstance(participant, NounPhrase) else ""
-
-
-def is_whose(participant: Participant | None) -> bool:
-    """Return whether a phrase is what *whose* owns: it begins the relative clause."""
-    return _determiner(participant) == "whose"
 
 
 def moved_relatives(clause: Clause, found: Complements) -> list[NounPhrase]:

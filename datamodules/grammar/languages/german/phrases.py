@@ -137,13 +137,13 @@ class Phrases(Language):
         self._noun_phrase(phrase, text, NOMINATIVE, before)
 
     @override
-    def place_of(self, place: Place, text: Text) -> None:
+    def place(self, place: Place, text: Text) -> None:
         if isinstance(place, Prepositional):
             name = place.preposition.name
             before = self.expressions[name]
             self._noun_phrase(place.phrase, text, self._cases[name], before)
         else:
-            super().place_of(place, text)
+            super().place(place, text)
 
     def _noun_phrase(
         self,
@@ -177,7 +177,7 @@ class Phrases(Language):
             text.add(_AND, phrase.unit)
             self._noun_phrase(phrase.beside, text, case, EMPTY, negated_by)
         if phrase.attribute is not None:
-            self.place_of(phrase.attribute, text)
+            self.place(phrase.attribute, text)
         if phrase.relative is not None and not light:
             self._relative(phrase, text)
 
