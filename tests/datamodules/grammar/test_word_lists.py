@@ -11,6 +11,13 @@ ENGLISH, FRENCH, GERMAN = (read_sections(each.__name__) for each in (english, fr
 WORDS, COMMON = lexicon(MOST_NOUNS), lexicon(200)
 
 
+def everything():
+    """Yield all nouns, in each of their senses."""
+    yield from WORDS.nouns
+    for pair in WORDS.senses:
+        yield from pair
+
+
 def govern(sections, verb):
     return " ".join(sections["verbs"][verb.name][1:2])
 
@@ -18,7 +25,7 @@ def govern(sections, verb):
 @pytest.mark.parametrize("mark", ["passive", "reflexive"])
 def test_a_verb_with_a_passive_or_a_reflexive_has_a_direct_object_everywhere(mark):
     marked = [verb for verb in WORDS.verbs if getattr(verb, mark)]
-    assert len(marked) > 20
+    assert len(marked) > 10
     assert {verb.frame for verb in marked} == {"transitive"}
     assert [verb.name for verb in marked if govern(FRENCH, verb) or govern(GERMAN, verb)] == []
 
@@ -82,10 +89,12 @@ def test_adverbs_of_manner_and_places_name_verbs_and_classes_that_exist():
     verbs = {verb.name for verb in WORDS.verbs} | {verb.frame for verb in WORDS.verbs}
     for adverb in WORDS.expressions["manner"]:
         assert set(adverb.fits) <= verbs, adverb.name
-    for preposition in WORDS.expressions["place_prepositions"]:
-        assert {*preposition.kinds, *preposition.fits} <= set(KINDS)
-        if "furniture" in preposition.kinds:
-            assert not set(preposition.fits) & set(ANIMATE)
+    kinds = {noun.name: noun.kind for noun in everything()} | {kind: kind for kind in KINDS}
+    for section in ("place_prepositions", "attributes", "plural_attributes"):
+        for preposition in WORDS.expressions[section]:
+            assert set(preposition.fits) <= set(KINDS)
+            if "furniture" in {kinds[place] for place in preposition.kinds}:
+                assert not set(preposition.fits) & set(ANIMATE)
 
 
 def test_comparatives_are_of_adjectives_with_degrees():
