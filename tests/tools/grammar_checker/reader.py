@@ -30,6 +30,10 @@ class Reader(ABC):
     restricting: ClassVar[frozenset[str]]  # *when* and *while*, which may belong to a time
     places: ClassVar[frozenset[str]]  # prepositions of places
     quantities: ClassVar[tuple[str, ...]]  # determiners of more than one, other than numbers
+    dating: ClassVar[str]  # the word before a date
+    months: ClassVar[frozenset[str]]
+    being: ClassVar[str]  # the verb *be*
+    standards: ClassVar[dict[str, tuple[str, ...]]]  # words for *as* and *than*
     joining: ClassVar[frozenset[str]]  # words for *and* and *but*
 
     def __init__(self, words: list[str], flips: frozenset[int] = frozenset()) -> None:
@@ -163,7 +167,21 @@ class Reader(ABC):
         """Return the mood that a conjunction needs."""
         return ""
 
+    def _date(self) -> bool:
+        """Read *on 1 May 1990*."""
+        first, day, month, year = (self.words[self.at : self.at + 4] + [""] * 3)[:4]
+        if first != self.dating or month not in self.months:
+            return False
+        if not day.removesuffix("er").isdigit() or not year.isdigit():
+            self.report("a wrong date")
+        self.seen["name"] += Counter((day.removesuffix("er"), year))
+        self._note_expression("time", " ".join((first, day, month, year)))
+        self.at += 4
+        return True
+
     def expression(self) -> bool:
+        if self._date():
+            return True
         for use in ("time", "manner", "place", "particle"):
             found = self.expression_at(self.at, use)
             if not found:
@@ -208,9 +226,40 @@ class Reader(ABC):
             clause.manner = text
             clause.marks.add("manner")
 
-    def mark_trait(self, adjective: str) -> None:
-        if adjective in TRAITS:
-            self.clause.marks.add("trait")
+    def count_person(self, person: int, plural: bool) -> None:
+        self.seen["person"][str(2 if (person, plural) == (1, True) else person)] += 1
+
+    def quality(self) -> bool:
+        """Read an adjective after *be*, and what it compares with; return whether there is one."""
+        clause = self.clause
+        if clause.verb != self.being or clause.quality:
+            return False
+        compared, adjective, length = self.compared_at(self.at)
+        if adjective:
+            self.at += length
+            self.seen["comparison"][compared] += 1
+            self._standard("as" if compared == "as" else "more")
+        else:
+            after = self.expression_at(self.at, "degree")
+            adjective = self.quality_at(self.at + after)
+            if not adjective:
+                return False
+            self.take("degree")
+            self.at += 1
+            clause.marks |= {"trait"} if adjective in TRAITS else set()
+        self.seen["adjective"][adjective] += 1
+        clause.quality = True
+        return True
+
+    def _standard(self, degree: str) -> None:
+        """Read *than the house*."""
+        word = self.words[self.at]
+        if word not in self.standards[degree]:
+            self.report(f"'{word}' instead of what it is compared with")
+            return
+        self.clause.near = self.full_phrase(self.at + 1)
+        if self.clause.near is None:
+            self.report(f"'{word}' without a noun")
 
     def take(self, use: str) -> bool:
         """Read a fixed expression of a use, if there is one; return whether there is."""
@@ -403,8 +452,7 @@ class Reader(ABC):
     def asks(self, clause: Clause) -> bool:
         """Read what begins a question; return whether there is such a word."""
 
-    @abstractmethod
-    def complete_question(self, clause: Clause) -> None:
+    def complete_question(self, clause: Clause) -> None:  # noqa: B027
         """Add the verb of a question that has only its auxiliary."""
 
     @abstractmethod
@@ -426,6 +474,18 @@ class Reader(ABC):
     @abstractmethod
     def verb_group(self, clause: Clause) -> None:
         """Read a verb group as the verb of ``clause``."""
+
+    @abstractmethod
+    def quality_at(self, place: int) -> str:
+        """Return the adjective at a place that tells a quality of the subject, or nothing."""
+
+    @abstractmethod
+    def compared_at(self, place: int) -> tuple[str, str, int]:
+        """Return the degree, adjective and length of *bigger* or *less red* at a place."""
+
+    @abstractmethod
+    def full_phrase(self, place: int) -> Phrase | None:
+        """Read a noun phrase, or two with *and* between them."""
 
     @abstractmethod
     def phrase(self) -> None:

@@ -87,14 +87,24 @@ def test_the_grammar_writes_thousands_of_right_pairs(setting: str, language: str
     assert wrong(setting, 3_000, language) == []
 
 
+def with_capital(sentence: str, first: str) -> str:
+    """Return a sentence that begins with a capital, though its ``first`` word has moved."""
+    if not sentence.startswith(first) and not sentence[0].isupper():
+        sentence = sentence.replace(f" {first} ", f" {first.lower()} ", 1)
+        sentence = sentence[0].upper() + sentence[1:]
+    return sentence
+
+
 def planted(plant: Plant) -> list[tuple[str, str]]:
     found = []
     is_english = plant.side.endswith("en")
     for pair in drawn("de" if plant.side.endswith("de") else "fr"):
-        changed, places = re.subn(
-            plant.pattern, plant.replacement, pair[0 if is_english else 1], count=1
-        )
+        text = pair[0 if is_english else 1]
+        changed, places = re.subn(plant.pattern, plant.replacement, text, count=1)
         if places:
+            changed = (
+                with_capital(changed, text.split()[0]) if plant.replacement[:1] == "\\" else changed
+            )
             found.append((changed, pair[1]) if is_english else (pair[0], changed))
             if len(found) == 2 * FEWEST:
                 break
@@ -146,6 +156,7 @@ def test_right_and_wrong_sentences(construction: str) -> None:
     checks: dict[str, Callable[[str], list[str]]] = {
         "en": check_english,
         "fr": check_french,
+        "de": check_german,
         "pair": lambda text: check_pair(*text.split(" | ")),
     }
     examples = [each for each in EXAMPLES if each.construction == construction]

@@ -7,9 +7,9 @@ man, as in *the man likes the house*.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 from tests.tools.grammar_checker.german.words import WORDS as GERMAN
 from tests.tools.grammar_checker.senses import FRENCH_SENSES, GERMAN_SENSES, decided
@@ -142,19 +142,37 @@ FRENCH_IN_GERMAN = Translations(
 )
 
 
+Fact = TypeVar("Fact", Governed, Attached, Placed)
+
+
+def _paired(
+    facts: Iterable[Fact],
+    others: Iterable[Fact],
+    table: Translations,
+    alike: Callable[[Fact, Fact], bool],
+) -> tuple[list[Fact], list[Fact]]:
+    """Return the facts of either sentence without one of the other with its noun and verb."""
+    alone, left = [], list(others)
+    for each in sorted(facts, key=lambda fact: len(table.verbs.get(fact.verb, ()))):
+        nouns = table.nouns.get(each.noun, ()) if each.noun else ("",)
+        verbs = table.verbs.get(each.verb, ())
+        fitting = (other for other in left if other.noun in nouns and other.verb in verbs)
+        match = next((other for other in fitting if alike(each, other)), None)
+        if match is None:
+            alone.append(each)
+        else:
+            left.remove(match)
+    return alone, left
+
+
 def wrong_senses(
     governed: Iterable[Governed], others: Sequence[Governed], table: Translations
 ) -> Iterator[str]:
     """Yield the nouns that are not translated in the sense that their verbs decide."""
-    left = list(others)
-    for each in governed:
-        words = _in_sense(each, table)
-        verbs = table.verbs.get(each.verb, frozenset())
-        match = next((other for other in left if other.noun in words and other.verb in verbs), None)
-        if match is not None:
-            left.remove(match)
-        elif words:
-            yield f"'{each.noun}' has another sense with '{each.verb}'"
+    settled = [each for each in governed if _in_sense(each, table)]
+    alone, _ = _paired(settled, others, table, lambda a, b: b.noun in _in_sense(a, table))
+    for each in alone:
+        yield f"'{each.noun}' has another sense with '{each.verb}'"
 
 
 def _in_sense(governed: Governed, table: Translations) -> frozenset[str]:
@@ -288,16 +306,11 @@ def _wrong_roles(
     governed: Sequence[Governed], others: Sequence[Governed], table: Translations
 ) -> Iterator[str]:
     """Yield the nouns that are the subject or the object of another verb in the translation."""
-    left = list(others)
-    for each in sorted(governed, key=lambda each: len(table.verbs.get(each.verb, ()))):
-        nouns = table.nouns.get(each.noun, frozenset())
-        verbs = table.verbs.get(each.verb, frozenset())
-        fitting = (other for other in left if other.noun in nouns and other.verb in verbs)
-        is_object = each.use == "object"
-        match = next((other for other in fitting if (other.use == "object") == is_object), None)
-        if match is not None:
-            left.remove(match)
-        elif nouns and each.noun not in ("name", "town"):
+    alone, _ = _paired(
+        governed, others, table, lambda a, b: (a.use == "object") == (b.use == "object")
+    )
+    for each in alone:
+        if each.noun in table.nouns and each.noun not in ("name", "town"):
             yield f"'{each.noun}' is no {each.use} of '{each.verb}'"
 
 
@@ -305,43 +318,29 @@ def _wrong_relatives(
     relatives: Iterable[Attached], others: Sequence[Attached], table: Translations
 ) -> Iterable[str]:
     """Yield the relative clauses that belong to another noun, or in another way."""
-    left = list(others)
-    for each in relatives:
-        nouns = table.nouns.get(each.noun, ())
-        verbs = table.verbs.get(each.verb, ())
-        fitting = (other for other in left if other.noun in nouns and other.verb in verbs)
-        match = next((other for other in fitting if _is_alike(each, other)), None)
-        if match is None:
-            yield f"the relative clause with '{each.verb}' belongs to '{each.noun}' as {each.use}"
-        else:
-            left.remove(match)
+    alone, _ = _paired(
+        relatives, others, table, lambda a, b: a.use == b.use and _agree(a.plural, b.plural)
+    )
+    for each in alone:
+        yield f"the relative clause with '{each.verb}' belongs to '{each.noun}' as {each.use}"
 
 
 def _misplaced(
     placed: Sequence[Placed], others: Sequence[Placed], table: Translations
 ) -> Iterator[str]:
     """Yield the times and places that a reader attaches to another clause."""
-    left = list(others)
-    for each in sorted(placed, key=lambda each: len(table.verbs.get(each.verb, ()))):
-        nouns = table.nouns.get(each.noun, frozenset()) if each.noun else frozenset(("",))
-        verbs = table.verbs.get(each.verb, ())
-        kinds = ("time",) if each.kind == "time" else ("place", "goal")
-        fitting = (
-            o for o in left
-            if o.kind in kinds and o.noun in nouns and o.verb in verbs and o.wide == each.wide
-        )  # fmt: skip
-        match = next((o for o in fitting if len({o.inner, each.inner} - {None}) < 2), None)
-        if match is not None:
-            left.remove(match)
-        elif each.kind != "goal":
-            yield f"the {each.kind} '{each.noun}' belongs to '{each.verb}'"
-    for each in left:
-        if each.kind == "goal":
-            continue
-        yield f"another {each.kind} '{each.noun}' belongs to '{each.verb}'"
+    alone, left = _paired(placed, others, table, _is_placed_alike)
+    for word, facts in (("the", alone), ("another", left)):
+        for each in facts:
+            if each.kind != "goal":
+                yield f"{word} {each.kind} '{each.noun}' belongs to '{each.verb}'"
 
 
-def _is_alike(one: Attached, other: Attached) -> bool:
-    """Return whether two nouns are the same in their relative clauses, and have one number."""
-    numbers = {one.plural, other.plural} - {None}
-    return one.use == other.use and len(numbers) < 2
+def _is_placed_alike(one: Placed, other: Placed) -> bool:
+    times = {one.kind == "time", other.kind == "time"}
+    return len(times) == 1 and one.wide == other.wide and _agree(one.inner, other.inner)
+
+
+def _agree(one: bool | None, other: bool | None) -> bool:
+    """Return whether two answers are equal, or one is unknown."""
+    return None in (one, other) or one == other

@@ -254,6 +254,13 @@ Expressions = dict[str, list[tuple[tuple[str, ...], str]]]
 """Fixed expressions by their first word, the longest first: their words, and their use."""
 
 
+def written(known: Expressions, use: str) -> frozenset[str]:
+    """Return the fixed expressions of a use."""
+    return frozenset(
+        " ".join(words) for each in known.values() for words, kind in each if kind == use
+    )
+
+
 @cache
 def expressions(name: str) -> Expressions:
     found: Expressions = defaultdict(list)

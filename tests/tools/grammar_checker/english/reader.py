@@ -11,6 +11,7 @@ from tests.tools.grammar_checker.english.verbs import (
     EnglishVerbs,
 )
 from tests.tools.grammar_checker.parts import Clause, Phrase
+from tests.tools.grammar_checker.words import written
 
 GENDERS = {"he": "m", "him": "m", "she": "f", "her": "f", "it": "n"}
 SUBJECTS: dict[str, tuple[int, bool]] = {
@@ -33,12 +34,7 @@ MONTHS = frozenset(
     ("January", "February", "March", "April", "May", "June", "July", "August", "September",
      "October", "November", "December")
 )  # fmt: skip
-PLACES = frozenset(
-    " ".join(words)
-    for each in EnglishVerbs.expressions.values()
-    for words, use in each
-    if use == "place preposition"
-)
+PLACES = written(EnglishVerbs.expressions, "place preposition")
 
 
 def split(sentence: str) -> list[str]:
@@ -49,7 +45,8 @@ def split(sentence: str) -> list[str]:
 class EnglishReader(EnglishVerbs):
     conditional = frozenset(("if",))
     restricting = frozenset(("when", "while"))
-    places = PLACES
+    being, standards = "be", {"as": ("as",), "more": ("than",)}
+    places, dating, months = PLACES, "on", MONTHS
     quantities = ("some", "many", "several", "two", "three", "four")
     joining = frozenset(("and", "but"))
 
@@ -87,13 +84,6 @@ class EnglishReader(EnglishVerbs):
         return self.finite_begins(place, True)
 
     def expression(self) -> bool:
-        if self.words[self.at] == "on" and self.words[self.at + 2] in MONTHS:
-            self.seen["name"][self.words[self.at + 1]] += 1
-            self.seen["name"][self.words[self.at + 3]] += 1
-            self.clause.times.append(" ".join(self.words[self.at : self.at + 4]))
-            self.at += 4
-            self.seen["adverb"]["time"] += 1
-            return True
         if self.words[self.at : self.at + 2] == ["this", "spring"] and self.choose(self.at):
             return False  # a coil, or a source
         return super().expression()
@@ -132,7 +122,7 @@ class EnglishReader(EnglishVerbs):
         clause.subject = clause.near = owned
 
     def phrase(self) -> None:
-        if self._quality():
+        if self.quality():
             return
         clause, start, began = self.clause, self.at, self.after_phrase
         preposition, place = self._preposition()
@@ -215,7 +205,7 @@ class EnglishReader(EnglishVerbs):
                 return None
         person, plural = table[word]
         self.at = place + 1
-        self.seen["person"][str(2 if word in ("we", "us") else person)] += 1
+        self.count_person(person, plural)
         subject = clause.subject
         if (
             is_object
@@ -236,47 +226,19 @@ class EnglishReader(EnglishVerbs):
             self.report(f"'{word}' does not agree with '{subject.text if subject else ''}'")
         return Phrase(word, person, genders, plural, pronoun=True, reflexive=True)
 
-    def _comparison(self) -> bool:
-        """Read *bigger than*, *less red than*, *as big as* and what follows."""
-        word, after = self.words[self.at : self.at + 2]
-        long = word in COMPARING and after in WORDS.adjectives
-        if not long and word not in WORDS.comparatives:
-            return False
-        adjective, degree = (after, word) if long else (WORDS.comparatives[word], "more")
-        if word in ("more", "less") and needs_ending(adjective):
-            self.report(f"'{word} {adjective}' with a short adjective")
-        self.at += 1 + long
-        self.seen["adjective"][adjective] += 1
-        self.seen["comparison"][degree] += 1
-        self.clause.quality = True
-        if self.words[self.at] != ("as" if degree == "as" else "than"):
-            self.report(f"'{degree}' without what it compares with")
-            return True
-        standard = self.full_phrase(self.at + 1)
-        if standard is None:
-            self.report(f"'{self.words[self.at]}' without a noun")
-        self.clause.near = standard
-        return True
+    def compared_at(self, place: int) -> tuple[str, str, int]:
+        word, after = self.words[place : place + 2]
+        if word in COMPARING and after in WORDS.adjectives:
+            if word in ("more", "less") and needs_ending(after):
+                self.report(f"'{word} {after}' with a short adjective")
+            return word, after, 2
+        return "more", WORDS.comparatives.get(word, ""), 1
 
-    def _quality(self) -> bool:
-        clause = self.clause
-        if clause.verb != "be" or clause.quality:
-            return False
-        if self._comparison():
-            return True
-        place = self.at + self.expression_at(self.at, "degree")
-        if self.words[place] not in WORDS.adjectives:
-            return False
-        self.take("degree")
-        self.seen["adjective"][self.words[place]] += 1
-        self.mark_trait(self.words[place])
-        clause.quality = True
-        self.at = place + 1
-        return True
+    def quality_at(self, place: int) -> str:
+        return self.words[place] if self.words[place] in WORDS.adjectives else ""
 
     def squints(self) -> bool:
-        word = self.words[self.at]
-        adverbs = ("manner", "frequency")
+        word, adverbs = self.words[self.at], ("manner", "frequency")
         if word == "never" or any(self.expression_at(self.at, use) for use in adverbs):
             return True
         full = word not in BE and word not in HELPERS and word not in HAVE

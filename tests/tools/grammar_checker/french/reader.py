@@ -7,7 +7,7 @@ from tests.tools.grammar_checker.french.relatives import PLACES, FrenchRelatives
 from tests.tools.grammar_checker.french.verbs import RANKS, is_pronominal
 from tests.tools.grammar_checker.parts import Clause, Phrase, united
 from tests.tools.grammar_checker.senses import gender_of_french, human_of_french
-from tests.tools.grammar_checker.words import AdjectiveForm, senses
+from tests.tools.grammar_checker.words import AdjectiveForm
 
 PRONOUNS: dict[str, tuple[int, str, bool]] = {
     "je": (1, "mf", False), "j'": (1, "mf", False), "nous": (1, "mf", True),
@@ -18,7 +18,6 @@ TONIC: dict[str, tuple[int, str, bool]] = {
     "elle": (3, "f", False), "eux": (3, "m", True), "elles": (3, "f", True),
 }  # fmt: skip
 """Pronouns for persons after prepositions."""
-COMPARING = ("plus", "moins", "aussi")
 IRREGULAR = {
     "meilleur": ("bon", "m", False), "meilleure": ("bon", "f", False),
     "meilleurs": ("bon", "m", True), "meilleures": ("bon", "f", True),
@@ -30,13 +29,6 @@ MONTHS = frozenset(
      "octobre", "novembre", "décembre")
 )  # fmt: skip
 INDEFINITE = ("un", "une", "des", "du", "de la")
-SENSES = senses("french/senses.txt")
-FOOD, DRINK, BOX = ("food", "drink"), ("drink", "food"), ("container",)
-FITTING: dict[str, tuple[str, ...]] = {
-    "manger": FOOD, "dévorer": FOOD, "avaler": FOOD, "goûter": FOOD, "boire": DRINK,
-    "siroter": DRINK, "verser": DRINK, "ouvrir": BOX, "fermer": BOX, "remplir": BOX, "vider": BOX,
-    "annuler": ("event",), "organiser": ("event",), "reporter": ("event",),
-}  # fmt: skip
 INVERSE = frozenset(("manquer", "plaire", "déplaire", "importer", "profiter", "répugner"))
 """Verbs whose object with *à* is the subject in English (*le chien lui manque*: he misses it)."""
 TONIC_VERBS = frozenset(
@@ -50,11 +42,6 @@ ASKING = {
 }  # fmt: skip
 """How questions begin."""
 FORMS = {"à": ("à", "au", "aux"), "de": ("de", "d'", "du", "des")}
-FOR_THINGS = frozenset(
-    ("acheter", "vendre", "casser", "réparer", "nettoyer", "trouver", "voler", "garder",
-     "emprunter", "prêter", "jeter", "cacher", "ramasser", "chercher")
-)  # fmt: skip
-"""Verbs whose object is no event."""
 DATED = re.compile(r"\b(?:hier|dernier|dernière|il y a)\b|\d")
 """What tells when a single event was."""
 
@@ -62,7 +49,8 @@ DATED = re.compile(r"\b(?:hier|dernier|dernière|il y a)\b|\d")
 class FrenchReader(FrenchRelatives):
     conditional = frozenset(("si", "s'"))
     restricting = frozenset(("quand", "alors que", "alors qu'", "pendant que", "pendant qu'"))
-    places = PLACES
+    being, standards = "être", dict.fromkeys(("as", "more"), ("que", "qu'"))
+    places, dating, months = PLACES, "le", MONTHS
     quantities = ("des", "quelques", "beaucoup", "plusieurs", "deux", "trois", "quatre")
     joining = frozenset(("et", "mais"))
 
@@ -83,9 +71,6 @@ class FrenchReader(FrenchRelatives):
         expected = words.split()
         return self.words[self.at : self.at + len(expected)] == expected
 
-    def complete_question(self, clause: Clause) -> None:
-        """Do nothing: all questions have their verb."""
-
     def shares_at(self, place: int) -> bool:
         word, after = self.words[place : place + 2]
         if word in PRONOUNS or self.expression_at(place, "time"):
@@ -100,16 +85,6 @@ class FrenchReader(FrenchRelatives):
         return "subjunctive" if conjunction.startswith(("bien ", "avant ")) else ""
 
     def expression(self) -> bool:
-        day, month, year = self.words[self.at + 1 : self.at + 4] if self._has_date() else "   "
-        if month in MONTHS:
-            if not (day == "1er" or day.isdigit()) or not year.isdigit():
-                self.report("a wrong date")
-            self.seen["name"][day.removesuffix("er")] += 1
-            self.seen["name"][year] += 1
-            self.clause.times.append(" ".join(self.words[self.at : self.at + 4]))
-            self.at += 4
-            self.seen["adverb"]["time"] += 1
-            return True
         clause, time = self.clause, self.expression_at(self.at, "time")
         repeated = time > 0 and time == self.expression_at(self.at, "habit")
         read = super().expression()
@@ -121,11 +96,8 @@ class FrenchReader(FrenchRelatives):
         outer = [clause for clause in self.stack[:-1] if clause.verb]
         return any(clause.tense not in ("imperfect", "compound") for clause in outer)
 
-    def _has_date(self) -> bool:
-        return self.words[self.at] == "le" and self.words[self.at + 2] in MONTHS
-
     def phrase(self) -> None:
-        if self._pronoun() or self._quality():
+        if self._pronoun() or self.quality():
             return
         clause = self.clause
         word = self.words[self.at]
@@ -139,7 +111,7 @@ class FrenchReader(FrenchRelatives):
             place = self.at + 1 if bare else self.at
             if word in ("au", "aux"):
                 return
-        phrase = self._tonic(place, preposition) or self._joined_phrase(place, bare, preposition)
+        phrase = self._tonic(place, preposition) or self.full_phrase(place, bare, preposition)
         if phrase is None:
             return
         if preposition == "par" and clause.passive and clause.agent is None:
@@ -158,7 +130,7 @@ class FrenchReader(FrenchRelatives):
         if clause.direct is phrase and clause.negated and indefinite:
             self.report(f"'{phrase.text}' needs de after a negation")
 
-    def _joined_phrase(self, place: int, bare: str, preposition: str) -> Phrase | None:
+    def full_phrase(self, place: int, bare: str = "", preposition: str = "") -> Phrase | None:
         """Read a noun phrase, or two with *et* between them; *à* and *de* are said twice."""
         first = self.noun_phrase(place, bare)
         if first is not None and bare == "any":
@@ -199,7 +171,7 @@ class FrenchReader(FrenchRelatives):
         person, genders, plural = TONIC[word]
         self.at = place + 1
         self.clause.tonic |= preposition == "à"
-        self.seen["person"][str(2 if word == "nous" else person)] += 1
+        self.count_person(person, plural)
         return Phrase(word, person, genders, plural, pronoun=True)
 
     def _pronoun(self) -> bool:
@@ -208,27 +180,16 @@ class FrenchReader(FrenchRelatives):
             return False
         person, genders, plural = PRONOUNS[word]
         clause.subject = clause.near = Phrase(word, person, genders, plural, pronoun=True)
-        self.seen["person"][str(2 if word == "nous" else person)] += 1
+        self.count_person(person, plural)
         self.at += 1
         return True
 
-    def _quality(self) -> bool:
-        clause = self.clause
-        if clause.verb != "être" or clause.quality:
-            return False
-        if self._comparison():
-            return True
-        place = self.at + self.expression_at(self.at, "degree")
+    def quality_at(self, place: int) -> str:
         forms = WORDS.adjectives.get(self.words[place])
         if forms is None:
-            return False
-        self.take("degree")
+            return ""
         self._agree_quality(self.words[place], forms)
-        self.seen["adjective"][forms[0].lemma] += 1
-        self.mark_trait(forms[0].lemma)
-        clause.quality = True
-        self.at = place + 1
-        return True
+        return forms[0].lemma
 
     def _agree_quality(self, word: str, forms: list[AdjectiveForm]) -> None:
         subject = self.clause.subject
@@ -241,31 +202,18 @@ class FrenchReader(FrenchRelatives):
         ):
             self.report(f"'{word}' does not agree with '{subject.text}'")
 
-    def _comparison(self) -> bool:
-        """Read *plus grand que*, *meilleur que* and what follows."""
-        word, after = self.words[self.at : self.at + 2]
-        long = word in COMPARING and after in WORDS.adjectives
-        if long:
-            forms = WORDS.adjectives[after]
-            if word == "plus" and forms[0].lemma == "bon":
+    def compared_at(self, place: int) -> tuple[str, str, int]:
+        word, after = self.words[place : place + 2]
+        if word in MEANT and after in WORDS.adjectives:
+            lemma = self.quality_at(place + 1)
+            if word == "plus" and lemma == "bon":
                 self.report(f"'plus {after}' must be meilleur")
-        elif word in IRREGULAR:
-            lemma, genders, plural = IRREGULAR[word]
-            forms = [AdjectiveForm(lemma, genders, (plural,), before=True)]
-        else:
-            return False
-        self._agree_quality(after if long else word, forms)
-        self.at += 1 + long
-        self.seen["adjective"][forms[0].lemma] += 1
-        self.seen["comparison"][MEANT.get(word, "more")] += 1
-        self.clause.quality = True
-        if self.words[self.at] not in ("que", "qu'"):
-            self.report(f"'{word}' without what it compares with")
-            return True
-        self.clause.near = self._joined_phrase(self.at + 1, "", "")
-        if self.clause.near is None:
-            self.report(f"'{self.words[self.at]}' without a noun")
-        return True
+            return MEANT[word], lemma, 2
+        if word not in IRREGULAR:
+            return "", "", 0
+        lemma, genders, plural = IRREGULAR[word]
+        self._agree_quality(word, [AdjectiveForm(lemma, genders, (plural,), before=True)])
+        return "more", lemma, 1
 
     def _bare_plural(self) -> None:
         """Read *de grandes maisons*."""
@@ -297,7 +245,6 @@ class FrenchReader(FrenchRelatives):
                 self.report(f"'{clause.verb}' has no passive")
         elif not self._fits(clause, frames, direct, recipient):
             self.report(f"'{clause.verb}' has a wrong or missing complement")
-        self._check_sense(clause)
         many = clause.governed is not None and clause.governed.determiner == "beaucoup"
         if clause.negated and clause.verb in INVERSE and many:
             self.report(f"a negation before '{clause.verb} à beaucoup'")
@@ -337,15 +284,6 @@ class FrenchReader(FrenchRelatives):
             self.report(f"'lui' with '{clause.verb}', which needs à and a pronoun")
         if clause.tonic and not tonic and not clause.unclear:
             self.report(f"'{clause.verb} à' and a pronoun: must be lui or leur")
-
-    def _check_sense(self, clause: Clause) -> None:
-        phrase = clause.direct or clause.gap
-        kind = SENSES.get(phrase.noun) if phrase is not None else None
-        if kind is None:
-            return
-        unfit = kind == "event" and clause.verb in FOR_THINGS
-        if unfit or kind not in FITTING.get(clause.verb, kind):
-            self.report(f"'{phrase.noun if phrase else ''}' does not fit '{clause.verb}'")
 
     def _is_direct(self, frames: frozenset[str], recipient: bool) -> bool:
         if {"d", "à"} <= frames and self.choose(1000 + self.at):

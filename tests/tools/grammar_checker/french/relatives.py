@@ -4,13 +4,9 @@ from tests.tools.grammar_checker.french.nouns import WORDS
 from tests.tools.grammar_checker.french.verbs import FrenchVerbs
 from tests.tools.grammar_checker.parts import Clause
 from tests.tools.grammar_checker.senses import human_of_french
+from tests.tools.grammar_checker.words import written
 
-PLACES = frozenset(
-    " ".join(words)
-    for each in FrenchVerbs.expressions.values()
-    for words, use in each
-    if use == "place preposition"
-) | {"in"}
+PLACES = written(FrenchVerbs.expressions, "place preposition") | {"in"}
 WHICH = {
     "lequel": ("m", False), "laquelle": ("f", False), "lesquels": ("m", True),
     "lesquelles": ("f", True),

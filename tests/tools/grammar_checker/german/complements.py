@@ -14,7 +14,6 @@ from tests.tools.grammar_checker.german.order import (
 from tests.tools.grammar_checker.german.parts import (
     Parts,
     Result,
-    fits_sense,
     governed_nouns,
     main_verb,
     roles_of,
@@ -123,18 +122,14 @@ def _complements(
 
     Each is whether the antecedent is a place, the roles, and the tally.
     """
-    wanted, verb = frame.reflexive, parts.group.lowest
+    wanted = frame.reflexive
     if len(parts.group.verbs) > 1:
         wanted += WORDS.frames[parts.group.verbs[0]][0].reflexive
-    if parts.group.passive and not fits_sense(verb, subject):
-        return
     for others in _without_reflexives(objects, wanted, subject.person, frame):
         slots = list(others)
         if gap is not None and gap is not subject and not (parts.governed or parts.owned):
             slots.append(Item("noun", "", (gap,)))
         for assigned in _assigned(slots, frame.cases):
-            if not all(fits_sense(verb, each) for each in assigned if each.case == "a"):
-                continue
             for place, item, others_tally in _prepositional(parts, frame, gap):
                 case = "d" if parts.group.passive else frame.case
                 governed = [each for each in item.readings if each.case == case][:1]

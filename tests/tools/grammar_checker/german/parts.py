@@ -8,7 +8,6 @@ from tests.tools.grammar_checker.german.phrases import NAMES, Reading, Tally, no
 from tests.tools.grammar_checker.german.verbs import Group
 from tests.tools.grammar_checker.german.words import WORDS
 from tests.tools.grammar_checker.translation import Mention, Roles
-from tests.tools.grammar_checker.words import senses
 
 
 class Parts(NamedTuple):
@@ -116,28 +115,3 @@ def _by_class(reading: Reading, genders: set[str]) -> set[str]:
     if noun_of(reading) in WORDS.persons or name in NAMES:
         return {"x"} if "n" in genders else set()
     return {gender.upper() for gender in genders}
-
-
-SENSES = senses("german/senses.txt")
-FOOD, BOX, EVENT = ("food", "drink"), ("container",), ("event",)
-FITTING: dict[str, tuple[str, ...]] = {
-    "essen": FOOD, "verschlingen": FOOD, "schlucken": FOOD, "trinken": FOOD, "ein|gießen": FOOD,
-    "öffnen": BOX, "schließen": BOX, "füllen": BOX, "leeren": BOX, "ab|sagen": EVENT,
-    "organisieren": EVENT, "verschieben": EVENT,
-}  # fmt: skip
-"""Verbs that decide between the senses of their object."""
-FOR_THINGS = frozenset(
-    ("kaufen", "verkaufen", "zerbrechen", "reparieren", "reinigen", "finden", "stehlen", "suchen",
-     "behalten", "aus|leihen", "leihen", "weg|werfen", "verstecken", "auf|heben")
-)  # fmt: skip
-"""Verbs whose object is no event."""
-
-
-def fits_sense(verb: str, reading: Reading) -> bool:
-    return all(_fits(verb, noun) for noun in (noun_of(reading), reading.beside))
-
-
-def _fits(verb: str, noun: str) -> bool:
-    kind = SENSES.get(noun, "")
-    unfit = kind == "event" and verb in FOR_THINGS
-    return not kind or (not unfit and kind in FITTING.get(verb, (kind,)))
