@@ -72,12 +72,18 @@ class Placed(NamedTuple):
 def wrong_references(clauses: Sequence[Roles]) -> Iterator[str]:
     """Yield the pronouns that do not agree with the noun in the clause before."""
     for before, after in pairwise(clauses):
-        for noun, pronoun in zip(before, after, strict=True):
-            if noun is None or pronoun is None or noun.pronoun or not pronoun.pronoun:
+        for place, pronoun in enumerate(after):
+            nouns = [before[place]] if place else [each for each in before if each is not None]
+            known = [noun for noun in nouns if noun is not None and pronoun is not None]
+            if not known or pronoun is None or not pronoun.pronoun:
                 continue
-            unlike = {noun.human, pronoun.human} == {"h", "-"}
-            if unlike or not noun.genders & pronoun.genders:
-                yield f"'{pronoun.text}' cannot stand for '{noun.text}'"
+            if not any(noun.pronoun or _may_mean(pronoun, noun) for noun in known):
+                yield f"'{pronoun.text}' cannot stand for '{known[0].text}'"
+
+
+def _may_mean(pronoun: Mention, noun: Mention) -> bool:
+    unlike = {noun.human, pronoun.human} == {"h", "-"}
+    return not unlike and bool(noun.genders & pronoun.genders)
 
 
 Table = Mapping[str, frozenset[str]]

@@ -282,11 +282,13 @@ def _counted(
 
 
 def _width(parts: Parts, number: int) -> str:
-    """Return whether a time is ``first`` in its clause, or ``wide``: before an infinitive too."""
+    """Return whether a time is ``wide``: outside an infinitive; or ``first`` in its clause."""
+    if parts.infinitive is not None:
+        return "wide"
     if number >= parts.front or not parts.is_main:
         return ""
     chain = len(parts.group.verbs) > 1 and parts.group.verbs[0] not in MODALS
-    return "wide" if chain or parts.infinitive is not None else "first"
+    return "wide" if chain else "first"
 
 
 def has_infinitive(group: Group) -> bool:
