@@ -114,7 +114,9 @@ class Clauses(Frames):
             self.budget.clauses -= 1
         self.clauses += 1
         self.words += words
-        subject = place.subject or self.subject_pronoun(place)
+        subject = place.subject
+        if subject is None and place.verbs is None:
+            subject = self.subject_pronoun(place)
         # A clause of given length fills a gap already: no gap opens inside its subject.
         opens = subject is None and place.words is None and not place.opened
         distance = self._distance() if opens else 0
@@ -301,15 +303,18 @@ class Clauses(Frames):
                 place.governs = True
                 frame = "transitive" if gap == "object" else "prepositional"
                 place.subject = self._teller(teller, phrase)
-                if alike and place.subject is None:
+                if place.subject is None and alike:
                     place.subject = FIRST_PERSONS.draw(self.random)
+                elif place.subject is None:
+                    place.subject = self.subject_pronoun(place)
                 place.verbs = self._governing(frame, place.subject, phrase)
             case "owner":
                 place.subject = self.owned_phrase(self._owned["subject"])
             case "owner of object":
                 place.gap = "owner"
                 place.given = self.owned_phrase(self._owned["object"])
-                place.verbs = self._governing("transitive", None, place.given)
+                place.subject = self.subject_pronoun(place)
+                place.verbs = self._governing("transitive", place.subject, place.given)
         self.said.update(adjective.category for adjective in phrase.core.adjectives)
         tense = self._tense_inside()
         phrase.relative = self._inside(plan, place, tense, self.habit and tense == "past")
