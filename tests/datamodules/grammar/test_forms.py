@@ -269,7 +269,6 @@ EXAMPLES: dict[str, Callable[[], Built]] = {
     "bigger": lambda: compared("more", "big"),
     "more beautiful": lambda: compared("more", "beautiful"),
     "better": lambda: compared("more", "good", "the table+"),
-    "less": lambda: compared("less", "red"),
     "as": lambda: compared("as", "high", mode=NOT),
 }
 

@@ -253,11 +253,11 @@ def test_relative_clauses_behind_the_verb():
 def test_endings(determiner, plural, nominative, accusative, dative, genitive):
     man = Core(NOUNS["man"], plural, determiner, adjectives("good"))
     subject, other = NounPhrase(1, man), NounPhrase(2, man)
-    inside = Prepositional(Expression("inside"), other)
+    owned = NounPhrase(3, Core(NOUNS["book"], False, ""), owner=other)
     sees = clause("see:transitive", PRESENT, subject, object=other)
     seen = "sehen" if plural else "sieht"
     assert german(sees) == f"{nominative} {seen} {accusative}"
-    assert german(clause("sleep:intransitive", place=inside)) == f"sie schläft innerhalb {genitive}"
+    assert german(clause("see:transitive", object=owned)) == f"sie sieht das Buch {genitive}"
     assert german(clause("help", object=other)) == f"sie hilft {dative}"
 
 
