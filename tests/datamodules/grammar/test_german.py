@@ -117,6 +117,8 @@ def test_main_clauses(written, expected):
          "sie hat den Hund nie gesehen"),
         (clause("wait for", Mode("present", "not"), object=the("bus")),
          "sie wartet nicht auf den Bus"),
+        (clause("see:transitive", Mode("present", adverb=Expression("often")), object=the("dog")),
+         "sie sieht oft den Hund"),
         (clause("see:transitive", Mode("present", adverb=Expression("often")),
                 object=the("dog", True, "three")),
          "sie sieht oft drei Hunde"),

@@ -93,11 +93,12 @@ def _places(clause: Clause, phrases: list[Complement]) -> tuple[int, int]:
 
     A dative that is the subject of the meaning goes before them: *sie fehlt vielen nicht*. So does
     the agent of a passive, but an adverb alone goes before it (*wurde oft vom König gesehen*).
-    Two definite objects have *nie* and *oft* between them; a long object has them before it. An
-    indefinite object goes behind manner and place (*sie sieht im Haus einen Hund*), unless the
-    clause is negated.
+    A long object has *nie* and *oft* before it; so has the last definite object *oft*, but not
+    *nie*, which stands between two. An indefinite object goes behind manner and place (*sie sieht
+    im Haus einen Hund*), unless the clause is negated.
     """
     count, denied = len(phrases), clause.mode.negation == "not"
+    often = clause.mode.adverb is not None
     if clause.mode.passive:
         return (0 if clause.manner is None else count), count
     for number, complement in enumerate(phrases):
@@ -106,7 +107,8 @@ def _places(clause: Clause, phrases: list[Complement]) -> tuple[int, int]:
             continue
         if not denied and _is_indefinite(complement):
             return number, number
-        if not denied and isinstance(phrase, NounPhrase) and is_extended(phrase):
+        last = often and number == count - 1
+        if not denied and isinstance(phrase, NounPhrase) and (last or is_extended(phrase)):
             return number, count
         if denied and _determiner(phrase) in _AFTER_NOT:
             return number, count
