@@ -136,7 +136,7 @@ class EnglishNouns(Reader):
             if wanted is ANY or form.plurals[0] == wanted:
                 if form.lemma not in WORDS.masses or determiner in MASS_TOO:
                     return form
-            elif determiner in MASS_TOO and _may_be_mass(form.lemma):
+            elif not form.plurals[0] and determiner in MASS_TOO and _may_be_mass(form.lemma):
                 return form
         self.report(f"'{text}' does not agree in number")
         return forms[0]

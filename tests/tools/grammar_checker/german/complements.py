@@ -123,6 +123,10 @@ def _complements(
     Each is whether the antecedent is a place, the roles, and the tally.
     """
     wanted = frame.reflexive
+    unfit = {"essen": WORDS.others, "fressen": WORDS.persons}.get(main_verb(parts), ())
+    mine = main_verb(parts) == "fressen" and subject.person not in THIRD
+    if not parts.group.passive and (mine or noun_of(subject) in unfit):
+        return
     if len(parts.group.verbs) > 1:
         wanted += WORDS.frames[parts.group.verbs[0]][0].reflexive
     for others in _without_reflexives(objects, wanted, subject.person, frame):

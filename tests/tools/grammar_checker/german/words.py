@@ -62,6 +62,7 @@ class German(NamedTuple):
     qualities: frozenset[str]  # adjectives without an ending
     comparatives: dict[str, str]  # forms such as *größer*, with the adjectives
     persons: frozenset[str]  # nouns that can only be persons
+    others: frozenset[str]  # nouns that cannot
     finite: dict[str, list[FiniteForm]]  # forms without their separable prefixes
     joined: dict[str, list[FiniteForm]]  # forms with their separable prefixes
     infinitives: dict[str, list[str]]
@@ -109,13 +110,11 @@ def _nouns() -> dict[str, list[NounForm]]:
     return dict(forms)
 
 
-def _persons() -> frozenset[str]:
-    human = {cells[0] for cells in read_lines("english/nouns.txt") if cells[2] == "h"}
-    return frozenset(
-        cells[0]
-        for cells in read_lines("german/nouns.txt")
-        if human.issuperset(cells[-1].split(", "))
-    )
+def _of_kind(mark: str) -> frozenset[str]:
+    """Return the nouns whose English words are all marked as persons (``h``) or others (``-``)."""
+    known = {cells[0] for cells in read_lines("english/nouns.txt") if cells[2] == mark}
+    lines = read_lines("german/nouns.txt")
+    return frozenset(cells[0] for cells in lines if known.issuperset(cells[-1].split(", ")))
 
 
 def _adjectives() -> dict[str, list[tuple[str, str]]]:
@@ -203,8 +202,8 @@ def german() -> German:
     lists = ("nouns", "verbs", "adjectives")
     translations = [_translations(f"german/{name}.txt") for name in lists]
     return German(
-        _nouns(), masses, _adjectives(), _ranks(), qualities, _comparatives(qualities), _persons(),
-        *verbs, *translations,
+        _nouns(), masses, _adjectives(), _ranks(), qualities, _comparatives(qualities),
+        _of_kind("h"), _of_kind("-"), *verbs, *translations,
     )  # fmt: skip
 
 
