@@ -9,24 +9,12 @@ from collections import Counter
 from typing import ClassVar
 
 from tests.tools.grammar_checker.clash import clashes
-from tests.tools.grammar_checker.parts import Clause, Phrase, mention_of
-from tests.tools.grammar_checker.translation import Attached, Governed, Placed, Roles
-from tests.tools.grammar_checker.words import TRAITS, Expressions
-
-KINDS = (
-    "verb", "tense", "adjective", "name", "person", "determiner", "negation", "adverb", "question",
-    "comparison", "passive", "perfect",
-)  # fmt: skip
-"""What is counted on both sides of a pair."""
-TENSES = {"imperfect": "past", "compound": "past", "perfect": "past", "past subjunctive": "past"}
-"""What tenses and moods are counted as."""
-TIMES = ("habit", "counted", "single")
-"""Kinds of times that ``clash.py`` knows."""
+from tests.tools.grammar_checker.notes import Notes
+from tests.tools.grammar_checker.parts import Clause, Phrase
+from tests.tools.grammar_checker.words import TRAITS
 
 
-class Reader(ABC):
-    expressions: Expressions
-    conditional: ClassVar[frozenset[str]]  # words for *if*
+class Reader(Notes, ABC):
     restricting: ClassVar[frozenset[str]]  # *when* and *while*, which may belong to a time
     places: ClassVar[frozenset[str]]  # prepositions of places
     quantities: ClassVar[tuple[str, ...]]  # determiners of more than one, other than numbers
@@ -37,6 +25,7 @@ class Reader(ABC):
     joining: ClassVar[frozenset[str]]  # words for *and* and *but*
 
     def __init__(self, words: list[str], flips: frozenset[int] = frozenset()) -> None:
+        super().__init__()
         self.is_marked = words[-1:] == ["?"]
         self.words = [*(words[:-1] if self.is_marked else words), ".", ".", "."]
         """The words, with stops at the end so that a look ahead needs no test."""
@@ -45,19 +34,9 @@ class Reader(ABC):
         """Where the reading of an ambiguous word was chosen; ``flips`` chooses the other."""
         self.at = 0
         self.after_phrase = -1  # where the last noun phrase ended
-        self.findings: list[str] = []
         self.stack: list[Clause] = [Clause("main")]
         self.opening = False
         """Whether the sentence began with a conjunction, and its main clause is still to come."""
-        self.question = ""
-        self.closed: list[Clause] = []
-        self.seen: dict[str, Counter[str]] = {kind: Counter() for kind in KINDS}
-        self.nouns: Counter[tuple[str, bool | None]] = Counter()
-        """Nouns with their numbers, None where the form does not tell it."""
-        self.mains: list[Roles] = []  # subject and object of each clause that no other clause holds
-        self.governed: list[Governed] = []  # nouns that are subjects and objects
-        self.attached: list[Attached] = []  # nouns with relative clauses
-        self.placed: list[Placed] = []  # times and places
 
     # Reading.
 
@@ -73,10 +52,7 @@ class Reader(ABC):
         self._close_down_to(0)
         if self.opening:
             self.report("the main clause is missing")
-        self._check_sentence()
-
-    def report(self, finding: str) -> None:
-        self.findings.append(finding)
+        self.check_sentence()
 
     def choose(self, place: int) -> bool:
         """Return whether to take the second reading of an ambiguous word."""
@@ -175,7 +151,7 @@ class Reader(ABC):
         if not day.removesuffix("er").isdigit() or not year.isdigit():
             self.report("a wrong date")
         self.seen["name"] += Counter((day.removesuffix("er"), year))
-        self._note_expression("time", " ".join((first, day, month, year)))
+        self.note_expression(self.clause, "time", " ".join((first, day, month, year)))
         self.at += 4
         return True
 
@@ -196,7 +172,7 @@ class Reader(ABC):
                 self.report(f"'{self.words[self.at]}' between subject and verb")
             if clause.subject is None and not clause.verb and not stops:
                 continue
-            self._note_expression(use, " ".join(self.words[self.at : self.at + found]))
+            self.note_expression(clause, use, " ".join(self.words[self.at : self.at + found]))
             self.at += found
             return True
         return False
@@ -209,25 +185,6 @@ class Reader(ABC):
         governed = clause.verb and first and self.governs(clause, preposition)
         places = clause.goals if governed else clause.places
         places += [part.noun for part in phrase.parts or (phrase,)]
-
-    def _note_expression(self, use: str, text: str) -> None:
-        clause = self.clause
-        clause.adverb = clause.adverb or bool(clause.verb)
-        if use != "particle":
-            self.seen["adverb"][use] += 1
-        if use == "time":
-            clause.times.append(text)
-            clause.first |= clause.subject is None
-            clause.marks |= {each for each in TIMES if self.is_expression(text, each)}
-        elif use == "place":
-            clause.place = True
-            clause.places.append("")
-        elif use == "manner":
-            clause.manner = text
-            clause.marks.add("manner")
-
-    def count_person(self, person: int, plural: bool) -> None:
-        self.seen["person"][str(2 if (person, plural) == (1, True) else person)] += 1
 
     def quality(self) -> bool:
         """Read an adjective after *be*, and what it compares with; return whether there is one."""
@@ -275,11 +232,6 @@ class Reader(ABC):
             if found == use and tuple(self.words[place : place + len(words)]) == words:
                 return len(words)
         return 0
-
-    def is_expression(self, text: str, use: str) -> bool:
-        """Return whether a text is a fixed expression of a use."""
-        words = tuple(text.split())
-        return (words, use) in self.expressions.get(words[0], ())
 
     def expression_before(self, place: int, use: str) -> bool:
         """Return whether an expression of a use ends at a place."""
@@ -342,71 +294,8 @@ class Reader(ABC):
             for finding in clashes(clause.marks):
                 self.report(f"'{clause.verb}': {finding}")
             self.close(clause)
-            self._note(clause)
+            self.note(clause)
             self.closed.append(clause)
-
-    def _note(self, clause: Clause) -> None:
-        """Note which nouns belong to the verb of a complete clause."""
-        verb = f"{clause.verb} {clause.particle}".strip()
-        subject, thing = self.participants(clause)
-        if clause.kind == "main":
-            self.mains.append(Roles(mention_of(subject), mention_of(thing)))
-        if clause.antecedent is not None:
-            is_subject = clause.subject is clause.antecedent
-            use = clause.use or ("subject" if is_subject else "object")
-            noun = clause.antecedent
-            self.attached.append(Attached(noun.noun, verb, use, noun.plural))
-        if clause.passive:
-            self._note_governed(verb, subject, "object", clause)
-            self._note_governed(verb, clause.agent, "agent", clause)
-        else:
-            self._note_governed(verb, thing, "object", clause)
-            use = "agent" if thing or clause.gap else "alone"
-            self._note_governed(verb, None if clause.shared else subject, use, clause)
-
-    def _note_places(self, clause: Clause, followers: list[Clause]) -> None:
-        """Note times and places of a clause; main clauses behind it share a time that is first."""
-        verb, inner = f"{clause.verb} {clause.particle}".strip(), clause.kind != "main"
-        followed = any(each.kind == "main" and not each.conjunction for each in followers)
-        wide = clause.first and (followed or "chain" in clause.marks)
-        self.placed += [Placed("time", "", verb, inner, wide) for _ in clause.times]
-        for kind, places in (("place", clause.places), ("goal", clause.goals)):
-            for place in places:
-                named = place in ("name", "town")
-                self.placed.append(Placed(kind, "" if named else place, verb, inner))
-
-    def _note_governed(self, verb: str, phrase: Phrase | None, use: str, clause: Clause) -> None:
-        if phrase is not None and phrase is not clause.antecedent:
-            for part in phrase.parts or (phrase,):
-                self.governed.append(Governed(verb, part.noun, use))
-
-    def _check_sentence(self) -> None:
-        if self.is_marked != bool(self.question):
-            self.report("a question mark belongs to a question, and to nothing else")
-        times = Counter(time for clause in self.closed for time in clause.times)
-        for time, count in times.items():
-            if count > 1:
-                self.report(f"'{time}' is said twice")
-        self.seen["question"] += Counter([self.question] if self.question else [])
-        unreal = [clause for clause in self.closed if clause.tense == "unreal"]
-        conditions = [
-            c for c in self.closed if c.kind == "main" and c.conjunction in self.conditional
-        ]
-        supposed = bool(unreal) or any(TENSES.get(c.tense, c.tense) == "past" for c in conditions)
-        if supposed and any(c.kind == "main" and c.tense == "future" for c in self.closed):
-            self.report("a future beside a condition in the past")
-        if unreal and not conditions:
-            self.report(f"'{unreal[0].verb}' in the conditional without a condition")
-        for number, clause in enumerate(self.closed, 1):
-            self._note_places(clause, self.closed[number:])
-            tense = TENSES.get(clause.tense, clause.tense)
-            if tense == "unreal" and (clause in conditions or clause.kind != "main"):
-                self.report(f"'{clause.verb}' in the conditional in an inner clause")
-            if unreal and clause in conditions:
-                if clause.tense not in ("past", "imperfect"):
-                    self.report(f"'{clause.verb}' after if needs the past")
-                tense = "unreal"
-            self.seen["tense"][tense] += 1
 
     def subject_or_attribute(self, phrase: Phrase, preposition: str) -> None:
         clause = self.clause
@@ -452,7 +341,7 @@ class Reader(ABC):
     def asks(self, clause: Clause) -> bool:
         """Read what begins a question; return whether there is such a word."""
 
-    def complete_question(self, clause: Clause) -> None:  # noqa: B027
+    def complete_question(self, clause: Clause) -> None:
         """Add the verb of a question that has only its auxiliary."""
 
     @abstractmethod
@@ -498,7 +387,3 @@ class Reader(ABC):
     @abstractmethod
     def governs(self, clause: Clause, preposition: str) -> bool:
         """Return whether the verb of a clause has an object with a preposition."""
-
-    def participants(self, clause: Clause) -> tuple[Phrase | None, Phrase | None]:
-        """Return the subject and the object of a complete clause, as English has them."""
-        return clause.subject, None if clause.passive else clause.direct or clause.governed

@@ -9,7 +9,7 @@ man, as in *the man likes the house*.
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar
 
 from tests.tools.grammar_checker.german.words import WORDS as GERMAN
 from tests.tools.grammar_checker.senses import FRENCH_SENSES, GERMAN_SENSES, decided
@@ -190,27 +190,17 @@ def _in_sense(governed: Governed, table: Translations) -> frozenset[str]:
     return frozenset(word for word in words if kind and table.senses.get(word) == kind)
 
 
-class Counted(Protocol):
-    """What was counted in a sentence."""
+class Counted:
+    """What is counted in a sentence."""
 
-    seen: dict[str, Counter[str]]
-    nouns: Counter[tuple[str, bool | None]]
-
-    @property
-    def mains(self) -> Sequence[Roles]:
-        """Subject and object of each clause that no other clause holds."""
-
-    @property
-    def governed(self) -> Sequence[Governed]:
-        """Nouns that are subjects and objects."""
-
-    @property
-    def attached(self) -> Sequence[Attached]:
-        """Nouns with relative clauses."""
-
-    @property
-    def placed(self) -> Sequence[Placed]:
-        """Times and places."""
+    def __init__(self) -> None:
+        self.seen: dict[str, Counter[str]] = defaultdict(Counter)
+        self.nouns: Counter[tuple[str, bool | None]] = Counter()
+        """Nouns with their numbers, None where the form does not tell it."""
+        self.mains: list[Roles] = []  # subject and object of each clause that no other clause holds
+        self.governed: list[Governed] = []  # nouns that are subjects and objects
+        self.attached: list[Attached] = []  # nouns with relative clauses
+        self.placed: list[Placed] = []  # times and places
 
 
 EQUAL = (

@@ -9,7 +9,6 @@ from tests.tools.grammar_checker.german.parts import Parts, Result
 from tests.tools.grammar_checker.german.phrases import Reading, Tally, noun_of
 from tests.tools.grammar_checker.german.verbs import ANY, GermanVerbs, Group, takes
 from tests.tools.grammar_checker.german.words import WORDS
-from tests.tools.grammar_checker.translation import Roles
 
 RELATIVE = {
     "der": (("n", "m"), ("d", "f")), "die": (("n", "f"), ("a", "f"), ("n", "p"), ("a", "p")),
@@ -244,14 +243,11 @@ class GermanClauses(GermanVerbs):
 def _misleads(end: int, result: Result, others: Ends) -> bool:
     """Return whether a reader takes the antecedent, an object, for the subject.
 
-    *Männer, die die Frauen sehen* are men who see the women.
+    *Männer, die die Frauen sehen* are men who see the women; sense decides if the other is a thing.
     """
-    other = result._replace(use="subject")
     return result.use == "object" and any(
-        after == end
-        and each.use == "subject"
-        and each._replace(tally=(), roles=Roles(), person="")
-        == other._replace(tally=(), roles=Roles(), person="")
+        (after, each.use, each.verb, each.gender) == (end, "subject", result.verb, result.gender)
+        and not (each.roles.object and each.roles.object.noun in WORDS.others)
         for after, each in others
     )
 

@@ -1,6 +1,6 @@
 """German sentences: main clauses side by side, with subordinate clauses before and behind."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import islice
@@ -11,7 +11,14 @@ from tests.tools.grammar_checker.german.items import CONTRACTED, PRONOUNS
 from tests.tools.grammar_checker.german.parts import Result
 from tests.tools.grammar_checker.german.phrases import Reading, Tally, determiners
 from tests.tools.grammar_checker.german.words import EXPRESSIONS
-from tests.tools.grammar_checker.translation import Attached, Governed, Mention, Placed, Roles
+from tests.tools.grammar_checker.translation import (
+    Attached,
+    Counted,
+    Governed,
+    Mention,
+    Placed,
+    Roles,
+)
 
 MOST_READINGS = 5000  # most readings of a sentence
 PAST = ("past", "perfect")
@@ -42,16 +49,12 @@ class Before(NamedTuple):
     subject: Mention | None = None
 
 
-class GermanReading:
+class GermanReading(Counted):
     """One reading of a sentence: what is counted in it."""
 
     def __init__(self, facts: Facts) -> None:
-        self.mains = facts.mains
-        self.governed: list[Governed] = []
-        self.attached: list[Attached] = []
-        self.placed: list[Placed] = []
-        self.seen: dict[str, Counter[str]] = defaultdict(Counter)
-        self.nouns: Counter[tuple[str, bool | None]] = Counter()  # nouns with their numbers
+        super().__init__()
+        self.mains = list(facts.mains)
         for kind, word, *others in facts.tally:
             if kind == "noun":
                 self.nouns[word, others == ["p"]] += 1
