@@ -64,10 +64,7 @@ RARE = {"reflexive", "clitics"}
 DIRECTIONS = [("en", "fr"), ("en", "de"), ("fr", "de"), ("de", "fr"), ("fr", "en"), ("de", "en")]
 FEWEST_SCORED, MOST_SCORED = 150, 500  # pairs of a category in one direction, at least and at most
 ALL_WORDS = {"vocabulary": 2000, "zipf": 0, "longest": 80, "ambiguity": 1}
-RICH = {
-    "longest": 25, "ambiguity": 0.6, "coordination": 0.5, "moods": 0.3, "pronouns": 0.6,
-    "separable": 0.3,
-}  # fmt: skip
+RICH = {"longest": 25, "ambiguity": 0.6, "coordination": 0.9, "moods": 0.3, "separable": 0.3}
 MANY = 8_000  # sentences that show how varied the pairs are
 VERBS = {verb.name for verb in LEXICON.verbs}
 SENSES = {one.name.partition(":")[0] for one, _ in LEXICON.senses}
