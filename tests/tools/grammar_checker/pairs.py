@@ -1,7 +1,7 @@
 """Checks one sentence, or a sentence with its translation."""
 
 from collections.abc import Iterable, Iterator
-from itertools import chain, combinations
+from itertools import chain, islice
 from typing import TypeVar
 
 from tests.tools.grammar_checker.english.reader import EnglishReader
@@ -23,7 +23,8 @@ from tests.tools.grammar_checker.translation import (
 )
 
 INFINITIVES = WORDS.infinitives - WORDS.nouns.keys()
-MOST_CHOICES = 5  # most ambiguous words of a sentence whose other readings are tried
+MOST_CHOICES = 5  # most ambiguous words of a reading that are read otherwise
+MOST_READINGS = 64
 Kind = TypeVar("Kind", bound=Reader)
 
 
@@ -127,14 +128,11 @@ def _read(reader: type[Kind], words: list[str]) -> Kind:
 
 def _readings(reader: type[Kind], words: list[str]) -> Iterator[Kind]:
     """Yield the readings of a sentence in which nothing is wrong."""
-    first = reader(words)
-    first.read()
-    if not first.findings:
-        yield first
-    choices = list(dict.fromkeys(first.choices))[-MOST_CHOICES:]
-    for number in range(1, len(choices) + 1):
-        for flips in combinations(choices, number):
-            other = reader(words, frozenset(flips))
-            other.read()
-            if not other.findings:
-                yield other
+    waiting: list[frozenset[int]] = [frozenset()]
+    for flips in islice(waiting, MOST_READINGS):  # which grows as it is read
+        one = reader(words, flips)
+        one.read()
+        if not one.findings:
+            yield one
+        later = [choice for choice in dict.fromkeys(one.choices) if choice > max(flips, default=-1)]
+        waiting += [flips | {choice} for choice in later[-MOST_CHOICES:]]
