@@ -37,6 +37,11 @@ def takes_time(clause: Clause) -> bool:
     )
 
 
+def has_infinitive(clause: Clause) -> bool:
+    """Return whether what stands last belongs to an infinitive: *wants to swim in the morning*."""
+    return clause.mode.modal is not None and clause.mode.modal.frame == "infinitive"
+
+
 def may_compare(clause: Clause) -> bool:
     """Return whether a clause says of somebody or something what may be more or less so."""
     quality = clause.adjective
@@ -137,8 +142,7 @@ class Circumstances(NounPhrases):
         if not topic and random() >= TIME_SHARE:
             return 0
         first = not topic and fronts and random() < knobs.fronting
-        # *Wants to swim in the morning*: the morning is that of the infinitive.
-        closed = host or (clause.mode.modal is not None and clause.mode.modal.frame == "infinitive")
+        closed = host or has_infinitive(clause)
         if (closed and not first) or not takes_time(clause):
             return 0
         front = topic or first
@@ -171,10 +175,12 @@ class Circumstances(NounPhrases):
         return 1
 
     def end_time(self, clause: Clause) -> None:
-        """Let the time of a clause that is not the last one stand at its end in all languages."""
+        """Let the time of a clause that is not the last one stand at one end in all languages."""
         time = clause.time
-        if isinstance(time, Adverbial) and not clause.time_first:
-            clause.time = Adverbial(time.unit, replace(time.expression, kinds=()))
+        if isinstance(time, Adverbial) and "topic" in time.expression.kinds:
+            clause.time_first = clause.time_first or self.random() < self.knobs.fronting
+            if not clause.time_first:
+                clause.time = Adverbial(time.unit, replace(time.expression, kinds=()))
 
     def give_attributes(self, phrase: NounPhrase, words: int, plural: bool | None) -> int:
         """Give a phrase an attribute of about ``words`` words whose noun has a number.

@@ -120,6 +120,9 @@ class Clauses(Frames):
         # A clause of given length fills a gap already: no gap opens inside its subject.
         opens = subject is None and place.words is None and not place.opened
         distance = self._distance() if opens else 0
+        written = place.gap not in ("subject", "shared") and subject.__class__ is not Pronoun
+        if written and not opens:
+            self._distances.allows(0)  # counts as no words between a noun and its verb
         marks = place.first and self.habit  # nothing marks a habit behind a relative clause
         wide = distance > LEAST_GAP and not marks
         if wide and plan.inside is None and plan.depth < DEEPEST:
@@ -132,7 +135,7 @@ class Clauses(Frames):
         clause = Clause(self.unit(), verb, mode, gap=place.gap, antecedent=place.antecedent)
         clause.synonym = self._synonym()
         if subject is None:
-            subject = self._draw_subject(clause, frame, distance, in_subject)
+            subject = self._draw_subject(clause, frame, distance, in_subject, place.apart)
             words -= 2
             if subject.relative is not None:
                 self._unsquint(clause)
@@ -161,16 +164,20 @@ class Clauses(Frames):
             self.budget.clauses += 1
 
     def _draw_subject(
-        self, clause: Clause, frame: str, distance: int, plan: Plan | None
+        self, clause: Clause, frame: str, distance: int, plan: Plan | None, apart: NounPhrase | None
     ) -> NounPhrase:
-        """Draw the subject of the sentence, which is the object of a passive."""
+        """Draw the subject of the sentence, which is the object of a passive.
+
+        Its number is not that of an object that could be taken for the subject (``apart``).
+        """
         verb, mode = clause.verb, clause.mode
         kinds = verb.objects if mode.passive else self._subject_kinds(frame, verb)
         role = "denied subject" if mode.negation else "subject"
         if mode.negation and frame == "inverse":  # the object elsewhere
             role = "denied other"
         senses = None if mode.passive else verb
-        subject = self.noun_phrase(kinds, role, extended=distance > 0, verb=senses)
+        number = None if apart is None else not apart.plural
+        subject = self.noun_phrase(kinds, role, None, distance > 0, senses, number)
         if mode.passive:
             clause.object = subject
         else:
@@ -307,13 +314,13 @@ class Clauses(Frames):
                     place.subject = FIRST_PERSONS.draw(self.random)
                 elif place.subject is None:
                     place.subject = self.subject_pronoun(place)
-                place.verbs = self._governing(frame, place.subject, phrase)
+                place.verbs, place.apart = self._governing(frame, place.subject, phrase), phrase
             case "owner":
                 place.subject = self.owned_phrase(self._owned["subject"])
             case "owner of object":
                 place.gap = "owner"
                 place.given = self.owned_phrase(self._owned["object"])
-                place.subject = self.subject_pronoun(place)
+                place.subject, place.apart = self.subject_pronoun(place), place.given
                 place.verbs = self._governing("transitive", place.subject, place.given)
         self.said.update(adjective.category for adjective in phrase.core.adjectives)
         tense = self._tense_inside()
@@ -365,16 +372,7 @@ class Clauses(Frames):
         if isinstance(host, NounPhrase) and host.relative is None and can_be_extended(host):
             if is_negated(clause, host):  # French would need the subjunctive
                 host.core = host.core._replace(determiner="the")
-            relative = self._relative(host, plan, None, subject_of(clause))
-            if relative is not None and relative.gap in ("object", "owner"):
-                self._tell_apart(relative, host)
-
-    def _tell_apart(self, relative: Clause, phrase: NounPhrase) -> None:
-        """Give subject and object of a relative clause two numbers: no case may tell them apart."""
-        subject, thing = relative.subject, relative.object or phrase
-        both = isinstance(subject, NounPhrase) and isinstance(thing, NounPhrase)
-        if both and subject.beside is None and subject.plural == thing.plural:
-            self.set_number(subject, not thing.plural)
+            self._relative(host, plan, None, subject_of(clause))
 
 
 def last_noun(clause: Clause) -> NounPhrase | None:

@@ -63,6 +63,7 @@ class ClausePlace:
     qualities: Pool[Adjective] | None = None  # the qualities, if it is one
     given: Participant | None = None  # an object that is known: a pronoun, or one with *whose*
     governs: bool = False  # whether the antecedent is what the verb governs
+    apart: NounPhrase | None = None  # an object that the subject must differ from in number
     words: int | None = None  # number of words; None for a part of the budget
     kind: str = ""
     """``reason`` after *because*, ``result`` after *so*, ``event`` after *before*, ``quality`` or

@@ -64,15 +64,17 @@ class NounPhrases:
         possessor: Participant | None = None,
         extended: bool = False,
         verb: Verb | None = None,
+        number: bool | None = None,
     ) -> NounPhrase:
         """Draw a noun phrase of some classes without adjectives: about two words.
 
         The ``role`` decides which determiners fit. ``possessor`` is the subject of the clause, for
         *his* and *its*. Before an attribute or a relative clause (``extended``) no name fits.
-        A ``verb`` may tell which of its two senses a noun has.
+        A ``verb`` may tell which of its two senses a noun has. A ``number`` may be given (plural or
+        not).
         """
         random = self.random
-        if not extended and role != "denied object":
+        if not extended and role != "denied object" and number is None:
             if self.open_words and random() < self.open_words:
                 opened = self._open(kinds)
                 if opened is not None:
@@ -80,12 +82,11 @@ class NounPhrases:
             if "person" in kinds and random() < NAME_SHARE:
                 return self._named(self._unsaid(self.vocabulary.names))
         form = None
-        if verb is not None and random() < self.ambiguity:
+        if verb is not None and number is None and random() < self.ambiguity:
             table = self.vocabulary.senses[verb, role.endswith("subject")]
             form = None if table is None else table.draw(random)
         if form is None:
             barred = () if verb is None or role.endswith("subject") else verb.barred
-            number = False if role == "goal" else None
             table = self.vocabulary.nouns[kinds, number, barred]
             assert table is not None
             form = self._unsaid(table)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from datamodules.grammar.drawing.frames import ClausePlace
 
 AGENT_SHARE = 0.6  # share of passives with an agent
-REFLEXIVE_SHARE = 0.3  # share of *himself* among the pronouns that are objects of verbs like *wash*
+REFLEXIVE_SHARE = 0.6  # share of *himself* among the pronouns that are objects of verbs like *wash*
 TO_PRONOUN_SHARE = 0.6  # share of pronouns among recipients beside a pronoun: *gives it to me*
 
 _HE, _SHE = Pronoun(THIRD_SINGULAR, gender="m"), Pronoun(THIRD_SINGULAR, gender="f")
@@ -67,8 +67,10 @@ class Participants(Circumstances):
                 clause.oblique = self._pronoun(verb.objects, subject, place, verb)
             if clause.oblique is None:
                 role = "denied other" if negated else "oblique"
-                role = "goal" if frame == "motion" else role
-                clause.oblique = self.noun_phrase(verb.objects, role, possessor, host, verb)
+                one = frame == "motion"  # goes to one place
+                role = "goal" if one else role
+                number = False if one else None
+                clause.oblique = self.noun_phrase(verb.objects, role, possessor, host, verb, number)
         elif frame == "quality":
             self._give_quality(clause, kind_of(subject), place)
         elif frame == "location":

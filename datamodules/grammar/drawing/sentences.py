@@ -28,7 +28,6 @@ NEW_SHARE = 0.15  # share of clauses with another subject, where one fits
 OBJECT_SHARE = 0.6  # share of clauses that say more of the object before, where they can
 _FIRST = ("so:then",)  # conjunctions that may take the first place of a clause
 _WITH_OTHERS = ("and", "while")  # conjunctions before another subject
-_SHARED = ("and", "but")  # conjunctions before a verb of the same subject
 _SUBORDINATING = frozenset({"because", "when", "while"})
 _REASONS = {"future": "present", "perfect": "past", "unreal": "present"}
 """Tenses of reasons, by the tense of the sentence, if another."""
@@ -124,7 +123,7 @@ class Sentences(Clauses):
         clear = self._is_clear(told.clause)
         conjunction = self._join(told.clause, len(before), clear, plan)
         self._contrast(place, told.clause, conjunction.name)
-        if conjunction.name in _SHARED and self._share(place, told):
+        if conjunction.name == "and" and self._share(place, told):
             self._say_more(place, told.clause, plan)
             return Joined(self.clause(plan, place), Adverbial(self.unit(), conjunction))
         self._take_up(place, told.clause, conjunction.name, clear)
