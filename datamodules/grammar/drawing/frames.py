@@ -37,7 +37,7 @@ _EVENTS = ("intransitive", "transitive", "prepositional", "motion", "ditransitiv
 _DEEDS = (*_EVENTS, "quality", "location", "reporting")
 _ALLOWED = {
     "place": ("intransitive", "transitive"), "event": _EVENTS, "deed": (*_EVENTS, "reporting"),
-    "quality": ("quality",), "last": (*_DEEDS, "inverse"),
+    "denied": _EVENTS, "quality": ("quality",), "last": (*_DEEDS, "inverse"),
 }  # fmt: skip
 """Frames of clauses after *where*, of what somebody does, of qualities, and of last clauses; in
 others, no subject is the object of another language: no pronoun for it would fit."""
@@ -171,16 +171,17 @@ class Frames(Participants):
         return free and self.random() < self.knobs.passives
 
     def _mode(self, frame: str, verb: Verb, words: int, place: ClausePlace, passive: bool) -> Mode:
-        if place.kind in ("reason", "result", "event") or (
-            place.negation is None and (frame == "reporting" or words < FRAMES[frame][1] + 3)
-        ):
+        plain = place.kind in ("reason", "result", "event") or frame == "reporting"
+        if plain or (place.negation is None and words < FRAMES[frame][1] + 3):
             mode = Mode(self.tense, habit=self.habit)
         else:
             modals = "willing" if verb.meant and not passive else "able"
             if verb.state or frame == "inverse":
                 modals = "" if verb is BE else "state"
-            key = self.tense, self.habit, modals, place.negation
-            mode = self.vocabulary.modes[key].draw(self.random)
+            negation = "" if place.negation is None and "no" in self.said else place.negation
+            mode = self.vocabulary.modes[self.tense, self.habit, modals, negation].draw(self.random)
+            if mode.negation:
+                self.said.add("no")
         if place.subjunctive or passive:
             mode = mode._replace(subjunctive=place.subjunctive, passive=passive)
         return mode

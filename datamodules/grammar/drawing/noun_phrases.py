@@ -224,13 +224,6 @@ class NounPhrases:
         core = self.core(self._unsaid(table), role, None)
         return Prepositional(preposition, NounPhrase(self.unit(), core))
 
-    def again(self, phrase: NounPhrase) -> NounPhrase:
-        """Return a phrase that says the noun of another one again: *the man*."""
-        core = phrase.core
-        determiner = core.determiner if core.noun.kind in ("name", "surname") else "the"
-        said = Core(core.noun, core.plural, determiner, synonym=core.synonym)
-        return NounPhrase(self.unit(), said)
-
     def set_number(self, phrase: NounPhrase, plural: bool) -> None:
         """Give a phrase another number, with a determiner that fits."""
         core = phrase.core
@@ -247,7 +240,10 @@ class NounPhrases:
 
 def can_be_extended(phrase: Participant | None) -> bool:
     """Return whether an attribute or relative clause may follow."""
-    return isinstance(phrase, NounPhrase) and phrase.core.determiner not in ("", "title", "whose")
+    if not isinstance(phrase, NounPhrase):
+        return False
+    determiner = phrase.core.determiner
+    return determiner not in ("", "title", "whose") and not determiner.isdigit()
 
 
 def may_be_two(phrase: NounPhrase) -> bool:

@@ -38,7 +38,7 @@ class Participants(Circumstances):
 
     def subject_pronoun(self, place: "ClausePlace") -> Pronoun | None:
         """Draw *I*, *we* or, in a first clause, *he*, *she* or *they* as a subject, or nothing."""
-        if place.kind == "event" or self.random() >= self.knobs.pronouns:
+        if self.random() >= self.knobs.pronouns:
             return None
         return (_FREE if place.first else FIRST_PERSONS).draw(self.random)
 

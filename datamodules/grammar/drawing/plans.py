@@ -7,7 +7,7 @@ from datamodules.grammar.drawing.draws import Random
 SHORTEST = 3  # fewest words of a clause
 LONGEST = 12  # most words of a clause, without the clauses inside it
 MEAN = 8  # mean words of a clause in a sentence of several clauses
-DEEPEST = 2  # most clauses around a clause
+DEEPEST = 1  # most clauses around a clause
 
 
 @dataclass(eq=False)

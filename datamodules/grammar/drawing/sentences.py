@@ -111,6 +111,7 @@ class Sentences(Clauses):
         place = ClausePlace(main=True, first=not before, last=last, asks=asks)
         if not before:
             place.opened = self._opening is not None
+            place.kind = "event" if place.opened else ""
             place.fronts = place.begins = not (place.opened or asks)
             return self._write(plan, place, self._opening, 0)
         told = before[-1]
@@ -118,15 +119,14 @@ class Sentences(Clauses):
         if self._opening and len(before) == 1:
             # A time of this clause would stand beside the time of the opening clause.
             place.timed = False
-            self._take_up(place, told.clause, "", self._is_clear(told.clause))
+            self._take_up(place, told.clause, "")
             return self._write(plan, place, None, 1)
-        clear = self._is_clear(told.clause)
-        conjunction = self._join(told.clause, len(before), clear, plan)
+        conjunction = self._join(told.clause, len(before), plan)
         self._contrast(place, told.clause, conjunction.name)
         if conjunction.name == "and" and self._share(place, told):
             self._say_more(place, told.clause, plan)
             return Joined(self.clause(plan, place), Adverbial(self.unit(), conjunction))
-        self._take_up(place, told.clause, conjunction.name, clear)
+        self._take_up(place, told.clause, conjunction.name)
         self._say_more(place, told.clause, plan)
         return self._write(plan, place, conjunction, len(before))
 
@@ -136,6 +136,9 @@ class Sentences(Clauses):
         """Draw a clause with its conjunction, in the tense and mood that the conjunction asks."""
         unit = None if conjunction is None else Adverbial(self.unit(), conjunction)
         subordinate = conjunction is not None and "subordinating" in conjunction.kinds
+        if subordinate and plan.inside is not None:
+            plan.inside = None
+            self.budget.clauses -= 1
         tense = self.tense
         if conjunction is not None:
             place.timed = place.timed and not subordinate
@@ -148,52 +151,39 @@ class Sentences(Clauses):
         clause = self._inside(plan, place, tense, self.habit)
         return Joined(clause, unit, comma=number > 0 and not subordinate)
 
-    def _join(self, last: Clause, number: int, clear: bool, plan: Plan) -> Expression:
+    def _join(self, last: Clause, number: int, plan: Plan) -> Expression:
         """Draw the conjunction before a later clause: one that its first clause allows."""
         if number == 1 and self._second is not None:
             return self._second
         left_out = self._joined
         quality = last.adjective
-        if not clear or self._joined & _SUBORDINATING:
+        if self._joined & _SUBORDINATING or subject_of(last) is None:
             left_out |= _SUBORDINATING
         elif last.verb.state or last.time is not None:
             left_out |= {"when", "while"}
-        if not clear or plan.inside is not None or not self._reasons(last):
+        if plan.inside is not None or not self._reasons(last):
             left_out |= {"because"}
-        if not clear or quality is None or not self._results(last):
+        if quality is None or not self._results(last):
             left_out |= {"so:then"}
-        if last.gap == "shared" and last.mode.negation:
+        if "no" in self.said or subject_of(last) is None:
             left_out |= {"but"}
         conjunction = self.vocabulary.conjunctions[self.tense, left_out].draw(self.random)
         self._joined |= {conjunction.name} - {"and"}
         return conjunction
 
-    def _is_clear(self, last: Clause) -> bool:
-        """Return whether a pronoun is used for the subject of a clause: it can mean nothing else,
-        or chance allows a second meaning."""
+    def _take_up(self, place: ClausePlace, last: Clause, name: str) -> None:
+        """Give a clause a pronoun for the subject of the clause before, or a new subject."""
         subject = subject_of(last)
-        return subject is not None and (not is_ambiguous(last) or self.random() < self.ambiguity)
-
-    def _take_up(self, place: ClausePlace, last: Clause, name: str, clear: bool) -> None:
-        """Give a clause the subject of the clause before, by a pronoun or again, or a new one."""
-        subject = subject_of(last)
-        fits = name in _WITH_OTHERS and not (clear and is_ambiguous(last))
-        new = fits and "other" not in self.said and self.random() < NEW_SHARE
-        if name == "before":
-            place.kind = "event"
-        elif subject is None or new:
-            self.said.add("other")
-        elif clear or not isinstance(subject, NounPhrase) or subject.beside is not None:
+        new = name in _WITH_OTHERS and "other" not in self.said and self.random() < NEW_SHARE
+        if name != "before" and subject is not None and not new:
             place.subject = taken_up(subject)
         else:
-            place.subject = self.again(subject)
-        self.said.update(
-            adjective.category
-            for adjective in (subject.core.adjectives if isinstance(subject, NounPhrase) else ())
-        )
+            self.said.add("other")
+        if isinstance(subject, NounPhrase):
+            self.said.update(adjective.category for adjective in subject.core.adjectives)
 
     def _contrast(self, place: ClausePlace, last: Clause, name: str) -> None:
-        """Say what a conjunction asks for: a reason, a result, or the opposite of *not*."""
+        """Say what a conjunction asks for: a reason, a result, a denial, or something done."""
         match name:
             case "because":
                 place.kind = "reason"
@@ -204,10 +194,12 @@ class Sentences(Clauses):
             case "so:then":
                 place.verbs, place.kind = self._results(last), "result"
             case "but":
-                place.negation = "" if last.mode.negation else "not"
-                place.kind = "quality" if last.adjective is not None else "deed"
+                place.negation = "not"
+                place.kind = "quality" if last.adjective is not None else "denied"
             case "and":
                 place.kind = "deed"
+            case "when" | "while" | "before":
+                place.kind = "event"
 
     def _reasons(self, last: Clause) -> list[tuple]:
         """Return what may be the reason for a clause: qualities of its subject, and what it feels
@@ -252,7 +244,7 @@ class Sentences(Clauses):
         noun = noun_of(thing)
         free = (
             place.verbs is place.qualities is None
-            and place.kind in ("", "deed")
+            and place.kind in ("", "deed", "denied")
             and plan.inside is None
         )
         if denied or noun is None or not free or subject is None or clashes(subject, thing):
@@ -303,14 +295,4 @@ def may_share(joined: Joined) -> bool:
         or mode.tense in ("supposed", "unreal")
         or clause.verb.frame == "inverse"
         or (clause.time and not clause.time_first)
-    )
-
-
-def is_ambiguous(clause: Clause) -> bool:
-    """Return whether a pronoun for the subject of a clause could mean another part of it."""
-    subject = subject_of(clause)
-    others = (clause.object, clause.recipient, clause.oblique)
-    return subject is not None and any(
-        isinstance(other, NounPhrase) and other is not subject and clashes(subject, other)
-        for other in others
     )

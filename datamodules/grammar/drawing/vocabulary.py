@@ -57,10 +57,10 @@ _LASTING = ("size", "age", "shape", "colour", "origin", "material")
 """Categories of qualities that do not come and go."""
 
 CAN, MUST = (Verb(name, "modal", ()) for name in ("can", "must"))
-_ABLE = ((CAN, "", 1.0), (CAN, "not", 0.5))
+_ABLE = ((CAN, "", 1.0), (CAN, "not", 0.2))
 _MODALS: dict[str, tuple[tuple[Verb, str, float], ...]] = {
-    "present": (*_ABLE, (MUST, "", 0.8), (MUST, "not", 0.3)),
-    "past": ((CAN, "not", 0.5),),  # *could* is no single event: *was able to*
+    "present": (*_ABLE, (MUST, "", 0.8), (MUST, "not", 0.1)),
+    "past": ((CAN, "not", 0.3),),  # *could* is no single event: *was able to*
     "supposed": (*_ABLE, (MUST, "", 0.8)), "unreal": (*_ABLE, (MUST, "", 0.8)),
 }  # fmt: skip
 """Modal verbs by tense, with their negation and their weight."""
@@ -234,9 +234,9 @@ class Vocabulary:
         """
         tense, habit, modals, _ = key
         modes: list[tuple[Mode, float]] = [(Mode(tense, habit=habit), 9.0)]
-        modes += [(Mode(tense, "not", habit=habit), 3.0)]
+        modes += [(Mode(tense, "not", habit=habit), 0.8)]
         if tense in ("present", "perfect") or habit:
-            modes += [(Mode(tense, "never", habit=habit), 1.0)]
+            modes += [(Mode(tense, "never", habit=habit), 0.4)]
         if (tense == "present" or habit) and modals != "state":
             often = enumerate(self.lexicon.expressions["frequency"], 1)
             modes += [(Mode(tense, adverb=adverb, habit=habit), 1 / n) for n, adverb in often]
@@ -249,7 +249,7 @@ class Vocabulary:
             ]
             modes += [
                 (Mode(tense, negation, modal=verb, habit=habit), weight / rank)
-                for negation, weight in (("", 2.0), ("not", 0.7))
+                for negation, weight in (("", 2.0), ("not", 0.1))
                 for rank, verb in enumerate(verbs, 1)
             ]
         if modals in ("able", "willing"):

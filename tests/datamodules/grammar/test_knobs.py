@@ -14,8 +14,7 @@ import pytest
 from datamodules.grammar.drawing.circumstances import has_infinitive, may_compare, takes_time
 from datamodules.grammar.drawing.clauses import last_part
 from datamodules.grammar.drawing.noun_phrases import CLAUSES_TO_A_PHRASE, kind_of, may_be_two
-from datamodules.grammar.drawing.participants import subject_of
-from datamodules.grammar.drawing.sentences import Sentences, holds_clause, is_ambiguous, may_share
+from datamodules.grammar.drawing.sentences import Sentences, holds_clause, may_share
 from datamodules.grammar.drawing.vocabulary import OFFSET, Vocabulary
 from datamodules.grammar.languages import find_language
 from datamodules.grammar.languages.language import NOUN, VERB, Text, is_topic
@@ -96,21 +95,6 @@ def test_distance(distance):
 def test_attractors(share):
     marked = [attractor for _, attractor in gaps(4.0, share) if attractor is not None]
     assert sum(marked) / len(marked) == pytest.approx(share, rel=TENTH)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
-def test_ambiguous_pronouns(share):
-    """A pronoun that could mean another noun of the clause before, or the noun again."""
-    found = []
-    for meaning in meanings(5000, 25, ambiguity=share, coordination=0):
-        for before, (clause, conjunction, _) in pairwise(meaning):
-            subject = subject_of(before.clause)
-            other = clause.gap or (conjunction and conjunction.expression.name == "before")
-            if isinstance(subject, NounPhrase) and is_ambiguous(before.clause) and not other:
-                pronoun = clause.subject
-                found.append(isinstance(pronoun, Pronoun) and pronoun.noun is subject.core.noun)
-    assert share_of(found) == pytest.approx(share, rel=TENTH)
 
 
 @pytest.mark.long
