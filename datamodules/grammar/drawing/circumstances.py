@@ -5,7 +5,7 @@ from dataclasses import replace
 from datamodules.grammar.drawing import open_words
 from datamodules.grammar.drawing.noun_phrases import NounPhrases, can_be_extended, kind_of
 from datamodules.grammar.drawing.vocabulary import TimeKey, is_lasting
-from datamodules.grammar.meaning.phrases import Adverbial, Clause, NounPhrase
+from datamodules.grammar.meaning.phrases import Adverbial, Clause, Dated, NounPhrase
 
 TIME_SHARE = 0.4  # probability of a time in a main clause that may have one
 ADJECTIVE_SHARE = 0.6  # probability of an adjective, and of one more, where there is room
@@ -177,7 +177,9 @@ class Circumstances(NounPhrases):
     def end_time(self, clause: Clause) -> None:
         """Let the time of a clause that is not the last one stand at one end in all languages."""
         time = clause.time
-        if isinstance(time, Adverbial) and "topic" in time.expression.kinds:
+        if isinstance(time, Dated):
+            clause.time_first = True
+        elif time is not None and "topic" in time.expression.kinds:
             clause.time_first = clause.time_first or self.random() < self.knobs.fronting
             if not clause.time_first:
                 clause.time = Adverbial(time.unit, replace(time.expression, kinds=()))

@@ -22,6 +22,8 @@ from datamodules.grammar.drawing.vocabulary import Vocabulary, is_lasting
 from datamodules.grammar.meaning.phrases import (
     ANIMATE,
     HUMAN,
+    THIRD_PLURAL,
+    THIRD_SINGULAR,
     Clause,
     NounPhrase,
     Participant,
@@ -342,7 +344,13 @@ class Clauses(Frames):
         """Draw a pronoun for the subject of the clause around, or nothing."""
         if teller is None or self.random() >= TELLER_SHARE or kind_of(teller) not in HUMAN:
             return None
-        return None if other is not None and clashes(teller, other) else taken_up(teller)
+        pronoun = taken_up(teller)
+        if other is not None and pronoun.person in (THIRD_SINGULAR, THIRD_PLURAL):
+            noun = pronoun.noun
+            he = pronoun.person == THIRD_SINGULAR and (noun or pronoun).gender == "m"
+            if clashes(teller, other) or (not he and teller.person == other.person):
+                return None  # German *die sie sehen*
+        return pronoun
 
     def _tense_inside(self) -> str:
         """Draw the tense of a relative clause."""

@@ -138,8 +138,7 @@ class Frames(Participants):
         """Return the frames with verbs for a class of subjects (any class: empty), by weight."""
         kind, words, host, limit, present = key
         possible = {frame for frame in FRAMES if self._is_possible(frame, kind, limit)}
-        allowed = _ALLOWED.get(limit, _DEEDS)
-        possible = possible.intersection(allowed) or possible
+        possible = possible.intersection(_ALLOWED.get(limit, _DEEDS)) or possible
         # A report of the past would need tenses of its own.
         allowed = possible - (set() if host and present else {"reporting"})
         if host:

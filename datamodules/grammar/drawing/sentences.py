@@ -1,7 +1,7 @@
 """Draws the meaning of whole sentences: clauses that say something of one topic."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from datamodules.grammar.drawing.clauses import Clauses
 from datamodules.grammar.drawing.draws import Pool, Random, Share
@@ -11,12 +11,14 @@ from datamodules.grammar.drawing.participants import clashes, subject_of, taken_
 from datamodules.grammar.drawing.plans import MEAN, SHORTEST, Plan, WordBudget, plan_clauses
 from datamodules.grammar.drawing.vocabulary import Vocabulary
 from datamodules.grammar.meaning.phrases import (
+    Adjective,
     Adverbial,
     Clause,
     Expression,
     Joined,
     NounPhrase,
     Prepositional,
+    Verb,
 )
 
 if TYPE_CHECKING:  # pydantic takes a while
@@ -31,6 +33,11 @@ _WITH_OTHERS = ("and", "while")  # conjunctions before another subject
 _SUBORDINATING = frozenset({"because", "when", "while"})
 _REASONS = {"future": "present", "perfect": "past", "unreal": "present"}
 """Tenses of reasons, by the tense of the sentence, if another."""
+
+
+Reason: TypeAlias = tuple[
+    Pool[Adjective] | None, Pool[Verb] | None
+]  # qualities, or verbs with an object
 
 
 class Sentences(Clauses):
@@ -189,7 +196,7 @@ class Sentences(Clauses):
                 place.kind = "reason"
                 reasons = self._reasons(last)
                 place.qualities, place.verbs = reasons[int(self.random() * len(reasons))]
-                if place.verbs is not None:
+                if place.verbs is not None and last.object is not None:
                     place.given = taken_up(last.object)
             case "so:then":
                 place.verbs, place.kind = self._results(last), "result"
@@ -201,29 +208,27 @@ class Sentences(Clauses):
             case "when" | "while" | "before":
                 place.kind = "event"
 
-    def _reasons(self, last: Clause) -> list[tuple]:
+    def _reasons(self, last: Clause) -> list[Reason]:
         """Return what may be the reason for a clause: qualities of its subject, and what it feels
         for the object."""
-        subject, found = subject_of(last), []
+        subject = subject_of(last)
+        found: list[Reason] = []
         if subject is None or last.mode.negation or last.adjective is not None:
             return found
         kind = kind_of(subject)
         qualities = self.vocabulary.causes[kind, last.verb]
         if qualities is not None:
             found.append((qualities, None))
-        noun = noun_of(last.object)
-        if (
-            noun is not None
-            and last.verb.meant
-            and last.verb.frame == "transitive"
-            and not clashes(subject, last.object)
-        ):
+        thing, noun, verb = last.object, noun_of(last.object), last.verb
+        if noun is None or thing is None or not verb.meant or verb.frame != "transitive":
+            return found
+        if not clashes(subject, thing):
             verbs = self.vocabulary.verbs["transitive", kind, noun, "reason"]
             if verbs is not None:
                 found.append((None, verbs))
         return found
 
-    def _results(self, last: Clause) -> "Pool | None":
+    def _results(self, last: Clause) -> Pool[Verb] | None:
         quality = last.adjective
         if quality is None or last.mode.negation or last.standard is not None:
             return None
