@@ -1,9 +1,8 @@
 """German."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
 
 from typing_extensions import override
 
@@ -76,9 +75,11 @@ _SOMETHING = Pronoun(THIRD_SINGULAR)
 _LIKE_SUBJECTS = ("f", "n", THIRD_PLURAL)  # *sie* and *es* may be nominatives
 
 
-class Parts(NamedTuple):
+@dataclass(slots=True, eq=False)
+class Parts:
     """What a clause is made of in German."""
 
+    clause: Clause
     subject: Participant  # the subject, or the dative that stands in its place
     case: int  # case of the subject
     role: int  # what a pronoun plays as the subject
@@ -142,43 +143,43 @@ class German(Phrases):
         group = parts.group
         first: Participant | Time | None
         if order == SUBORDINATE:
-            first = self._introduction(clause, parts, text)
+            first = self._introduction(parts, text)
         else:
             if order == MAIN and clause.particle is not None:
                 self.particle(clause.particle, text)
-            first = self._front(clause, parts, text, order)
+            first = self._front(parts, text, order)
             text.add(group.finite, clause.unit)
-        self._middle(clause, parts, text, first, order == SUBORDINATE)
+        self._middle(parts, text, first, order == SUBORDINATE)
         if group.infinitive is not EMPTY and not parts.apart:
             text.add(group.infinitive, clause.unit)
         text.add(group.last if order == SUBORDINATE else group.right, clause.unit)
-        self._after(clause, parts, text)
+        self._after(parts, text)
         text.clauses.append((begin, len(text.texts)))
 
     # Parts of a clause, in their order.
 
-    def _front(
-        self, clause: Clause, parts: Parts, text: Text, order: int
-    ) -> Participant | Time | None:
+    def _front(self, parts: Parts, text: Text, order: int) -> Participant | Time | None:
         """Write what stands before the finite verb, if anything.
 
         Returns the subject or the time if the middle field lacks it for this reason.
         """
+        clause = parts.clause
         if clause.gap == "shared":
             return parts.subject
         if clause.question:
-            return self._asked(clause, parts, text)
+            return self._asked(parts, text)
         if order == INVERTED:
             return None
         if is_topic(clause) and not self._strands_pronoun(parts):
             assert clause.time is not None
             self.time(clause.time, text)
             return clause.time
-        self._subject(clause, parts, text)
+        self._subject(parts, text)
         return parts.subject
 
-    def _asked(self, clause: Clause, parts: Parts, text: Text) -> Participant | None:
+    def _asked(self, parts: Parts, text: Text) -> Participant | None:
         """Write *wer*, *was*, *worauf* or *wo*; return the subject if it is asked for."""
+        clause = parts.clause
         inverse, (case, preposition) = parts.verb.inverse, parts.verb.government
         match clause.question:
             case "who":
@@ -194,9 +195,9 @@ class German(Phrases):
         text.add(asked, clause.unit)
         return parts.subject if clause.question == ("what" if inverse else "who") else None
 
-    def _introduction(self, clause: Clause, parts: Parts, text: Text) -> Participant | None:
+    def _introduction(self, parts: Parts, text: Text) -> Participant | None:
         """Begin a relative clause; return the subject if it stands there."""
-        gap, antecedent = clause.gap, clause.antecedent
+        clause, gap, antecedent = parts.clause, parts.clause.gap, parts.clause.antecedent
         if antecedent is None:
             return None
         gender = "p" if antecedent.plural else self._words.gender(antecedent.core.noun)
@@ -215,34 +216,29 @@ class German(Phrases):
         return subject if begins else None
 
     def _middle(
-        self,
-        clause: Clause,
-        parts: Parts,
-        text: Text,
-        first: Participant | Time | None,
-        subordinate: bool,
+        self, parts: Parts, text: Text, first: Participant | Time | None, subordinate: bool
     ) -> None:
         """Write subject, pronouns, time, objects with the negation, manner, place and quality.
 
         What stands ``first`` in the clause is left out. Before an infinitive clause, which has
         the objects, only subject, time and negation stand here.
         """
-        waits = first is not parts.subject
+        clause, waits = parts.clause, first is not parts.subject
         late = waits and self._follows_pronouns(parts, subordinate)
         if waits and not late:
-            self._subject(clause, parts, text)
+            self._subject(parts, text)
         if clause.mode.modal is not None:
-            self._reflexive(clause, parts, clause.mode.modal, text)
+            self._reflexive(parts, self._verbs.get(clause.mode.modal.name), text)
         if not parts.apart:
-            self._pronouns(clause, parts, text)
+            self._pronouns(parts, text)
         if late:
-            self._subject(clause, parts, text)
+            self._subject(parts, text)
         if clause.time is not None and clause.time is not first:
             self.time(clause.time, text)
         if parts.apart:
-            text.add(self._adverb(clause, parts), clause.unit)
+            text.add(self._adverb(parts), clause.unit)
         else:
-            self._objects(clause, parts, text, self._adverb(clause, parts))
+            self._objects(parts, text, self._adverb(parts))
 
     def _follows_pronouns(self, parts: Parts, subordinate: bool) -> bool:
         """Return whether a subject in the middle field stands behind the pronouns.
@@ -271,12 +267,13 @@ class German(Phrases):
         extended = isinstance(subject, NounPhrase) and is_extended(subject)
         return extended and not self._follows_pronouns(parts, subordinate=False)
 
-    def _after(self, clause: Clause, parts: Parts, text: Text) -> None:
+    def _after(self, parts: Parts, text: Text) -> None:
         """Write what follows the bracket: infinitives, *als* or *wie*, heavy clauses, *dass*."""
+        clause = parts.clause
         if parts.apart:
             text.comma()
-            self._pronouns(clause, parts, text)
-            self._objects(clause, parts, text, EMPTY)
+            self._pronouns(parts, text)
+            self._objects(parts, text, EMPTY)
             text.add(parts.group.infinitive, clause.unit)
             text.comma()
         self.standard(clause, text)
@@ -289,32 +286,32 @@ class German(Phrases):
 
     # Smaller pieces.
 
-    def _subject(self, clause: Clause, parts: Parts, text: Text) -> None:
+    def _subject(self, parts: Parts, text: Text) -> None:
         subject = parts.subject
         if isinstance(subject, NounPhrase):
             self._noun_phrase(subject, text, parts.case)
         else:
-            text.add(pronoun(self._person(subject), NOMINATIVE, parts.role), clause.unit)
+            text.add(pronoun(self._person(subject), NOMINATIVE, parts.role), parts.clause.unit)
 
-    def _pronouns(self, clause: Clause, parts: Parts, text: Text) -> None:
-        for written, government, role in parts.complements.pronouns:
-            text.add(pronoun(self._person(written), government.case, role), clause.unit)
-        self._reflexive(clause, parts, clause.verb, text)
+    def _pronouns(self, parts: Parts, text: Text) -> None:
+        for each in parts.complements.pronouns:
+            form = pronoun(self._person(each.participant), each.government.case, each.role)
+            text.add(form, parts.clause.unit)
+        self._reflexive(parts, parts.verb, text)
 
-    def _reflexive(self, clause: Clause, parts: Parts, verb: Verb, text: Text) -> None:
+    def _reflexive(self, parts: Parts, verb: GermanVerb | None, text: Text) -> None:
         """Write the pronoun of a reflexive verb, which plays a part of the verb."""
-        forms = self._verbs.get(verb.name)
-        if forms is not None and forms.reflexive is not None:
+        if verb is not None and verb.reflexive is not None:
             own = self._person(Pronoun(parts.person, reflexive=True))
-            text.add(pronoun(own, forms.reflexive, VERB + POSSIBLE), clause.unit)
+            text.add(pronoun(own, verb.reflexive, VERB + POSSIBLE), parts.clause.unit)
 
-    def _objects(self, clause: Clause, parts: Parts, text: Text, adverb: Piece) -> None:
+    def _objects(self, parts: Parts, text: Text, adverb: Piece) -> None:
         """Write the objects with an adverb (*nicht*, *nie*, *oft*), and the circumstances."""
-        found = parts.complements
+        clause, found = parts.clause, parts.complements
         there = clause.place.__class__ is Adverbial and clause.verb.frame != "be"
         if there and clause.place is not None:
             self.place(clause.place, text)
-        for number, each in enumerate((*found.phrases, None)):
+        for number in range(len(found.phrases) + 1):
             if number == found.adverb and adverb is not EMPTY:
                 text.add(adverb, clause.unit)
             if number == found.circumstances:
@@ -322,27 +319,27 @@ class German(Phrases):
                     self.adverbial(clause.manner, text)
                 if clause.place is not None and not there:
                     self.place(clause.place, text)
-            if each is not None:
-                self._complement(each, clause, parts, text)
+            if number < len(found.phrases):
+                self._complement(found.phrases[number], parts, text)
         for each in found.prepositional:
-            self._complement(each, clause, parts, text)
+            self._complement(each, parts, text)
         if clause.adjective is not None:
             forms = self._words.degrees(clause.adjective.name)
             text.add(self.graded(clause, *forms), clause.unit)
 
-    def _adverb(self, clause: Clause, parts: Parts) -> Piece:
+    def _adverb(self, parts: Parts) -> Piece:
         """Return *nicht*, *nie* or an adverb of frequency; *nicht* may be part of *kein*."""
-        mode = clause.mode
+        mode = parts.clause.mode
         if mode.negation:
             return _NEGATIONS[mode.negation] if parts.complements.negated is None else EMPTY
         return EMPTY if mode.adverb is None else self._often[mode.adverb.name]
 
-    def _complement(self, written: Complement, clause: Clause, parts: Parts, text: Text) -> None:
-        participant, government, role = written
-        case, preposition = government
+    def _complement(self, written: Complement, parts: Parts, text: Text) -> None:
+        clause, participant = parts.clause, written.participant
+        case, preposition = written.government
         if isinstance(participant, NounPhrase):
             before = EMPTY
-            if government is BY:
+            if written.government is BY:
                 before = self.expressions["by"]
             elif preposition:
                 text.add(governed(preposition), clause.unit)
@@ -352,7 +349,7 @@ class German(Phrases):
             text.add(pronominal_adverb("da", preposition), clause.unit)
         else:
             text.add(governed(preposition), clause.unit)
-            text.add(pronoun(self._person(participant), case, role), clause.unit)
+            text.add(pronoun(self._person(participant), case, written.role), clause.unit)
 
     def _parts(self, clause: Clause) -> Parts:
         mode, verb = clause.mode, self._verbs[clause.verb.name]
@@ -366,14 +363,14 @@ class German(Phrases):
             tense = "perfect"
         modal = None if mode.modal is None else meant(mode.modal.name, mode.negation, tense)
         person, case = subject.person, NOMINATIVE
-        if is_dative_first(clause, verb):
+        if verb.inverse and is_dative_first(clause, verb):
             assert clause.subject is not None
             subject, case = clause.subject, DATIVE
         group = self._groups[clause.verb, tense, modal, person, mode.passive]
         complements = complements_of(clause, verb)
         apart = group.infinitive is not EMPTY and not _begins_with_object(clause, subject)
         moved = moved_relatives(clause, complements)
-        return Parts(subject, case, role, person, verb, group, complements, moved, apart)
+        return Parts(clause, subject, case, role, person, verb, group, complements, moved, apart)
 
     def _group(self, key: tuple[Verb, str, str | None, int, bool]) -> VerbPieces:
         verb, tense, modal, person, passive = key

@@ -1,6 +1,6 @@
 """German objects: in which case and with which preposition, and where a negation stands."""
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from datamodules.grammar.languages.german.nouns import DATIVE, NOMINATIVE
 from datamodules.grammar.languages.german.verbs import BARE, GermanVerb, Government
@@ -15,7 +15,8 @@ BY = Government(DATIVE, "von")  # of the agent of a passive
 _NOMINATIVE, _ACCUSATIVE, _DATIVE = Government(NOMINATIVE), Government(), Government(DATIVE)
 
 
-class Complement(NamedTuple):
+@dataclass(slots=True, eq=False)
+class Complement:
     """An object, a recipient or the agent of a passive."""
 
     participant: Participant
@@ -23,7 +24,8 @@ class Complement(NamedTuple):
     role: int  # what a pronoun plays
 
 
-class Complements(NamedTuple):
+@dataclass(slots=True, eq=False)
+class Complements:
     """The complements of a clause by their form, which decides their place."""
 
     pronouns: list[Complement]  # the accusative first
@@ -50,14 +52,15 @@ def complements_of(clause: Clause, forms: GermanVerb) -> Complements:
         complement = Complement(participant, government, role)
         if government.preposition and government is not BY:
             prepositional.append(complement)
-        elif government is BY or participant.__class__ is NounPhrase:
+        elif government is BY or isinstance(participant, NounPhrase):
             phrases.insert(0, complement)
         else:
             pronouns.append(complement)
     if len(phrases) > 1:
         phrases.sort(key=_is_indefinite)
-    negated = _negated(clause, phrases, prepositional)
-    return Complements(pronouns, phrases, prepositional, *_places(clause, phrases), negated)
+    negated = _negated(clause, phrases, prepositional) if clause.mode.negation == "not" else None
+    adverb, circumstances = _places(clause, phrases) if phrases else (0, 0)
+    return Complements(pronouns, phrases, prepositional, adverb, circumstances, negated)
 
 
 def _governed(
@@ -118,8 +121,8 @@ def _places(clause: Clause, phrases: list[Complement]) -> tuple[int, int]:
 def _negated(
     clause: Clause, phrases: list[Complement], prepositional: list[Complement]
 ) -> Participant | None:
-    mode = clause.mode
-    if mode.negation != "not" or not (mode.modal is None or mode.modal.name in BARE):
+    modal = clause.mode.modal
+    if not (modal is None or modal.name in BARE):
         return None
     last_first = [each for each in reversed(phrases) if each.participant is not clause.subject]
     last_first += [each for each in prepositional if each.participant is clause.object]
@@ -136,12 +139,13 @@ def _may_have_kein(complement: Complement) -> bool:
 
 def _is_indefinite(complement: Complement) -> bool:
     """Return whether *nie* and *oft* stand before a complement."""
-    phrase = complement.participant
-    if not isinstance(phrase, NounPhrase):
-        return False
-    parts = (phrase,) if phrase.beside is None else (phrase, phrase.beside)
-    determiners = [part.core.determiner for part in parts]
-    return all(each in _INDEFINITE or each.isdigit() for each in determiners)
+    phrase: Participant | None = complement.participant
+    while isinstance(phrase, NounPhrase):
+        determiner = phrase.core.determiner
+        if not (determiner in _INDEFINITE or determiner.isdigit()):
+            return False
+        phrase = phrase.beside
+    return phrase is None
 
 
 def _determiner(participant: Participant | None) -> str:
@@ -154,21 +158,17 @@ def moved_relatives(clause: Clause, found: Complements) -> list[NounPhrase]:
     This is so if the relative clause holds a clause, or if only verbs and a negation follow the
     phrase.
     """
-    every = [each.participant for each in (*found.phrases, *found.prepositional)]
-    last = every[-1] if every else None
+    every = [each.participant for each in found.phrases + found.prepositional]
+    heavy = [each for each in every if isinstance(each, NounPhrase) and each.relative is not None]
+    if not heavy:
+        return heavy
     ends_with_phrase = not found.prepositional and found.circumstances == len(found.phrases)
-    if ends_with_phrase and (clause.place or clause.manner):
-        last = None
-    return [
-        phrase
-        for phrase in every
-        if isinstance(phrase, NounPhrase)
-        and phrase.relative is not None
-        and (phrase is last or _holds_clause(phrase.relative))
-    ]
+    last = None if ends_with_phrase and (clause.place or clause.manner) else every[-1]
+    return [each for each in heavy if each is last or _holds_clause(each.relative)]
 
 
-def _holds_clause(relative: Clause) -> bool:
+def _holds_clause(relative: Clause | None) -> bool:
+    assert relative is not None
     participants = (relative.subject, relative.object, relative.oblique)
     return relative.complement is not None or any(
         isinstance(each, NounPhrase) and each.relative is not None for each in participants
