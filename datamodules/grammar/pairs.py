@@ -8,8 +8,7 @@ from datamodules.grammar.drawing.draws import Random, Tables
 from datamodules.grammar.languages.language import PLAYED, Cache, Language, Piece, Played, Text
 from datamodules.grammar.meaning.phrases import Joined
 
-_BITS = 16  # bits of a word's number
-_WORD = (1 << _BITS) - 1
+_LEFT = 17  # bits of a link behind the number of its source word
 
 
 class SentencePair(NamedTuple):
@@ -53,19 +52,15 @@ def _links(
             units[unit].append((piece, first))
         else:
             units[unit] = [(piece, first)]
-    links: list[int] = []  # source word, target word, and 1 if they are only possible
+    found: set[int] = set()  # source word, target word, and 1 if their link is only possible
     for piece, unit, first in target.pieces:
         for other, start in units.get(unit, ()):
             for word, number, unsure in _ALIKE[other.shape, piece.shape]:
-                words = source_words[start + word] << _BITS | target_words[first + number]
-                links.append(words << 1 | unsure)
-    links.sort()
-    before, written = -1, []
-    for link in links:
-        if link >> 1 != before:  # a sure link comes before a possible one of the same words
-            before = link >> 1
-            written.append(_LINKS[link])
-    return " ".join(written)
+                words = source_words[start + word] << _LEFT | target_words[first + number] << 1
+                found.add(words | unsure)
+    return " ".join(
+        [_LINKS[link] for link in sorted(found) if not (link & 1 and link - 1 in found)]
+    )
 
 
 def _alike(shapes: tuple[int, int]) -> Played:
@@ -79,9 +74,8 @@ def _alike(shapes: tuple[int, int]) -> Played:
     )
 
 
-def _link(key: int) -> str:
-    pair, unsure = key >> 1, key & 1
-    return f"{pair >> _BITS}{'?' if unsure else '-'}{pair & _WORD}"
+def _link(link: int) -> str:
+    return f"{link >> _LEFT}{'?' if link & 1 else '-'}{link % (1 << _LEFT) >> 1}"
 
 
 _ALIKE, _LINKS = Tables(_alike), Cache(_link)

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib.resources import files
+from itertools import accumulate
 from typing import ClassVar, TypeGuard, TypeVar
 
 from datamodules.grammar.meaning.phrases import (
@@ -98,6 +99,11 @@ class Text:
     def comma(self) -> None:
         """Append a comma, which is no word of its own."""
         self.texts.append(",")
+
+
+def numbered(begins: Iterable[bool]) -> list[int]:
+    """Return the number of each word, counted from 0; those that do not begin one merge."""
+    return list(accumulate(begins, initial=-1))[1:]
 
 
 class Cache(dict[Key, Value]):

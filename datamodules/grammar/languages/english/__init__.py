@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
-from itertools import accumulate
 
 from typing_extensions import override
 
@@ -33,6 +32,7 @@ from datamodules.grammar.languages.language import (
     is_human,
     is_subject_gap,
     is_whose,
+    numbered,
     piece,
     read_expressions,
     read_sections,
@@ -99,13 +99,8 @@ class English(Language):
 
     @override
     def finish(self, text: Text) -> tuple[str, list[int]]:
-        texts = text.texts
-        written = " ".join(texts)
-        if "," not in texts:
-            return written, list(range(len(texts)))
-        numbers = accumulate([word != "," for word in texts], initial=-1)
-        next(numbers)
-        return written.replace(" ,", ","), list(numbers)
+        numbers = numbered([word != "," for word in text.texts])
+        return " ".join(text.texts).replace(" ,", ","), numbers
 
     @override
     def gender(self, noun: Noun) -> str:

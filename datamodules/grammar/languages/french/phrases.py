@@ -1,6 +1,7 @@
 """French noun phrases and pronouns; how words become a written sentence."""
 
 from functools import cache
+from itertools import pairwise
 
 from typing_extensions import override
 
@@ -22,6 +23,7 @@ from datamodules.grammar.languages.language import (
     Text,
     Word,
     is_subject_gap,
+    numbered,
     piece,
     read_expressions,
 )
@@ -56,6 +58,7 @@ _RELATIVES = {
 }
 _OF = piece([("de", (OWNER + POSSIBLE,))])
 _AND = piece([("et", (AND,))])
+_NO_WORDS = (",", elision.MERGED)
 _REPEATED = ("à", "de")  # prepositions that stand before both of two nouns
 
 
@@ -73,17 +76,14 @@ class Phrases(Language):
     def finish(self, text: Text) -> tuple[str, list[int]]:
         texts = text.texts
         elision.elide_and_contract(texts)
-        words: list[int] = []
-        count = 0
-        for word in texts:
-            if word == "," or word == elision.MERGED:
-                words.append(words[-1])
-            else:
-                words.append(count)
-                if word[-1] != "'":
-                    count += 1
+        numbers = numbered(
+            [
+                not (word in _NO_WORDS or before[-1:] == "'")
+                for before, word in pairwise(["", *texts])
+            ]
+        )
         written = " ".join(texts).replace("  ", " ").replace("' ", "'").replace(" ,", ",")
-        return written.replace(elision.ASPIRATED, "").replace(elision.CLITIC, ""), words
+        return written.replace(elision.ASPIRATED, "").replace(elision.CLITIC, ""), numbers
 
     @override
     def gender(self, noun: Noun) -> str:

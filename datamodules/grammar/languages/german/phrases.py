@@ -1,5 +1,6 @@
 """German noun phrases and what stands in them; how words become a written sentence."""
 
+import re
 from functools import cache
 
 from typing_extensions import override
@@ -18,6 +19,7 @@ from datamodules.grammar.languages.language import (
     Piece,
     Section,
     Text,
+    numbered,
     piece,
     read_expressions,
 )
@@ -91,6 +93,9 @@ _CONTRACTED = {
     ("in", "dem"): "im", ("in", "das"): "ins", ("an", "dem"): "am", ("an", "das"): "ans",
     ("von", "dem"): "vom", ("zu", "dem"): "zum", ("zu", "der"): "zur", ("bei", "dem"): "beim",
 }  # fmt: skip
+_MERGED = ""  # text of a word that became a part of the word before
+_NO_WORDS = (",", _MERGED)
+_COMMAS = re.compile("[ ,]+,")  # several clauses may end in one place
 _CONTRACTING = frozenset(preposition for preposition, _ in _CONTRACTED)
 _MERGING = frozenset(article for _, article in _CONTRACTED)
 _NO = Piece((), ((NOT,),))  # what *kein* plays in its clause
@@ -109,24 +114,14 @@ class Phrases(Language):
 
     @override
     def finish(self, text: Text) -> tuple[str, list[int]]:
-        words: list[int] = []
-        written: list[str] = []
-        before, comma = "", False
-        for word in text.texts:
-            if word == ",":
-                before, comma = word, bool(written)
-            elif word in _MERGING and (before, word) in _CONTRACTED:
-                written[-1] = _CONTRACTED[before, word]
-            else:
-                if comma:
-                    written[-1] += ","
-                    comma = False
-                written.append(word)
-                before = word
-            words.append(len(written) - 1)
-        if words[0] < 0:
-            words[0] = 0
-        return " ".join(written).replace(UNCONTRACTED, ""), words
+        texts = text.texts.copy()
+        for place, word in enumerate(texts):
+            if word in _MERGING and place and (texts[place - 1], word) in _CONTRACTED:
+                texts[place - 1 : place + 1] = _CONTRACTED[texts[place - 1], word], _MERGED
+        numbers = numbered([word not in _NO_WORDS for word in texts])
+        numbers[0] = 0  # even of a comma
+        written = _COMMAS.sub(",", " ".join(texts)).replace("  ", " ").strip(", ")
+        return written.replace(UNCONTRACTED, ""), numbers
 
     @override
     def gender(self, noun: Noun) -> str:
