@@ -79,6 +79,15 @@ def read_lines(name: str) -> Iterator[list[str]]:
             yield [cell.strip() for cell in line.split(";")]
 
 
+def translations(name: str) -> dict[str, frozenset[str]]:
+    """Return the words of a list by their English words, which are the last cell."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for cells in read_lines(name):
+        for word in cells[-1].split(", "):
+            found[word].add(cells[0])
+    return {word: frozenset(words) for word, words in found.items()}
+
+
 @cache
 def senses(name: str) -> dict[str, str]:
     """Return the translations of English nouns with two senses, by what they are."""
@@ -201,33 +210,13 @@ def french() -> French:
     )  # fmt: skip
 
 
-class _EnglishVerbs(NamedTuple):
-    finite: dict[str, list[VerbForm]]
-    participles: dict[str, list[str]]
-    frames: dict[str, frozenset[str]]
-
-
-def _english_verbs() -> _EnglishVerbs:
-    finite: dict[str, list[VerbForm]] = defaultdict(list)
-    participles: dict[str, list[str]] = defaultdict(list)
-    frames = {}
-    for base, third, past_forms, follows, _ in read_lines("english/verbs.txt"):
-        past, _, participle = past_forms.partition("/")
-        finite[base].append(VerbForm(base, "present", ("1s", "1p", "3p")))
-        finite[third].append(VerbForm(base, "present", ("3s",)))
-        finite[past].append(VerbForm(base, "past", PERSONS))
-        participles[participle or past].append(base)
-        frames[base] = frozenset(follows.split(", "))
-    return _EnglishVerbs(dict(finite), dict(participles), frames)
-
-
 @cache
 def english() -> English:
     nouns: dict[str, list[NounForm]] = defaultdict(list)
     masses = set()
     in_french = {}
-    for singular, plural, human, translations in read_lines("english/nouns.txt"):
-        in_french[singular] = frozenset(translations.split(", "))
+    for singular, plural, human, meanings in read_lines("english/nouns.txt"):
+        in_french[singular] = frozenset(meanings.split(", "))
         nouns[singular].append(NounForm(singular, "", (False,), human))
         if plural == "-":
             masses.add(singular)
@@ -236,17 +225,21 @@ def english() -> English:
     adjectives: dict[str, int] = {}
     for place, (line,) in enumerate(read_lines("english/adjectives.txt")):
         adjectives |= dict.fromkeys(line.split()[1:], place)
-    forms = _english_verbs()
+    finite: dict[str, list[VerbForm]] = defaultdict(list)
+    participles: dict[str, list[str]] = defaultdict(list)
+    frames, verbs = {}, {}
+    for base, third, past_forms, follows, meanings in read_lines("english/verbs.txt"):
+        past, _, participle = past_forms.partition("/")
+        finite[base].append(VerbForm(base, "present", ("1s", "1p", "3p")))
+        finite[third].append(VerbForm(base, "present", ("3s",)))
+        finite[past].append(VerbForm(base, "past", PERSONS))
+        participles[participle or past].append(base)
+        frames[base], verbs[base] = frozenset(follows.split(", ")), frozenset(meanings.split(", "))
     comparatives = {comparative(adjective): adjective for adjective in adjectives}
-    verbs = {cells[0]: frozenset(cells[4].split(", ")) for cells in read_lines("english/verbs.txt")}
-    adjectives_in_french: dict[str, set[str]] = defaultdict(set)
-    for cells in read_lines("french/adjectives.txt"):
-        for word in cells[6].split(", "):
-            adjectives_in_french[word].add(cells[0])
     return English(
-        dict(nouns), frozenset(masses), adjectives, comparatives, forms.finite, forms.participles,
-        frozenset(forms.frames), forms.frames, in_french, verbs,
-        {word: frozenset(found) for word, found in adjectives_in_french.items()},
+        dict(nouns), frozenset(masses), adjectives, comparatives, dict(finite), dict(participles),
+        frozenset(frames), frames, in_french, verbs,
+        translations("french/adjectives.txt"),
     )  # fmt: skip
 
 

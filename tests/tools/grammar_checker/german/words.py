@@ -4,7 +4,7 @@ from collections import defaultdict
 from functools import cache
 from typing import NamedTuple
 
-from tests.tools.grammar_checker.words import expressions, read_lines
+from tests.tools.grammar_checker.words import expressions, read_lines, translations
 
 FIXED = "german/fixed.txt"
 Persons = tuple[tuple[str, ...], ...]
@@ -76,15 +76,6 @@ class German(NamedTuple):
 
 def _list(cell: str) -> list[str]:
     return [] if cell == "-" else cell.split(", ")
-
-
-def _translations(name: str) -> dict[str, frozenset[str]]:
-    """Return the German words by their English words, which are the last cell."""
-    found: dict[str, set[str]] = defaultdict(set)
-    for cells in read_lines(name):
-        for word in cells[-1].split(", "):
-            found[word].add(cells[0])
-    return {word: frozenset(words) for word, words in found.items()}
 
 
 def _nouns() -> dict[str, list[NounForm]]:
@@ -200,10 +191,10 @@ def german() -> German:
     masses = frozenset(cells[0] for cells in nouns if cells[4] == "-" and cells[2] != "adj")
     qualities = frozenset(cells[0] for cells in read_lines("german/adjectives.txt"))
     lists = ("nouns", "verbs", "adjectives")
-    translations = [_translations(f"german/{name}.txt") for name in lists]
+    in_german = [translations(f"german/{name}.txt") for name in lists]
     return German(
         _nouns(), masses, _adjectives(), _ranks(), qualities, _comparatives(qualities),
-        _of_kind("h"), _of_kind("-"), *verbs, *translations,
+        _of_kind("h"), _of_kind("-"), *verbs, *in_german,
     )  # fmt: skip
 
 
