@@ -131,7 +131,7 @@ class Circumstances(NounPhrases):
         return 3
 
     def _add_time(self, clause: Clause, spare: int, fronts: bool, last: bool, host: bool) -> int:
-        """Give a clause a time, or none; return its words.
+        """Give a clause a time, or none; return its words, if they are taken from later clauses.
 
         The time stands at opposite ends (if the clause ``fronts`` and is the last), or first in
         every language, or last; the last two not in a ``host``, whose end holds a clause.
@@ -158,7 +158,8 @@ class Circumstances(NounPhrases):
             return 0
         self.said.add(expression.name)
         clause.time, clause.time_first = Adverbial(self.unit(), expression), first
-        return expression.words
+        # With fewer words left, a clause with a time would more often be the last.
+        return 0 if topic else expression.words
 
     def _add_manner(self, clause: Clause) -> int:
         """Add an adverb of manner, unless a place would seem to belong to the noun before it.

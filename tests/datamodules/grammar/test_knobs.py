@@ -200,7 +200,7 @@ def told(conjunction: Adverbial | None) -> bool:
 @SHARES
 def test_coordination(share):
     subjects, later = [], []
-    for meaning in meanings(6000, 20, coordination=share, distance=0):
+    for meaning in meanings(15_000, 20, coordination=share, distance=0):
         clause = meaning[0].clause
         if isinstance(clause.subject, NounPhrase) and not clause.mode.passive:
             subjects += [clause.subject] if may_be_two(clause.subject) else []
