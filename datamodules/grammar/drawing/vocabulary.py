@@ -318,7 +318,8 @@ def _governs(verb: Verb, object_: Noun | str) -> bool:
     """Return whether a class, or a noun, fits as the object of a verb."""
     if isinstance(object_, str):
         return object_ in verb.objects
-    return object_.kind in verb.objects and object_.name not in verb.barred
+    objects = verb.objects
+    return (object_.kind in objects or object_.name in objects) and object_.name not in verb.barred
 
 
 def is_lasting(quality: Adjective) -> bool:

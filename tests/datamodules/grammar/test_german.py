@@ -96,7 +96,7 @@ def relative(noun: NounPhrase, verb: str, mode: Mode = PRESENT, **parts) -> Noun
         (clause("help", object=the("boy", True)), "sie hilft den Jungen"),
         (clause("give", PAST, object=the("book"), recipient=the("student")),
          "sie hat dem Studenten das Buch gegeben"),
-        (clause("go", object=None, oblique=the("house")), "sie geht ins Haus"),
+        (clause("go", object=None, oblique=the("house")), "sie geht zum Haus"),
         (clause("see:transitive", object=the("dog", False, "its", possessor=NOUNS["machine"])),
          "sie sieht ihren Hund"),
     ],
@@ -286,7 +286,7 @@ def test_dates_and_places():
                 object=two("a dog", "the cat")),
          "sie sieht oft einen Hund und die Katze"),
         (clause("go", oblique=two("the house", "the church")),
-         "sie geht in das Haus und die Kirche"),
+         "sie geht zu dem Haus und der Kirche"),
     ],
 )  # fmt: skip
 def test_two_nouns(written, expected):
