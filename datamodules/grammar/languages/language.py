@@ -301,12 +301,12 @@ def read_sections(package: str, name: str = "words.txt") -> dict[str, Section]:
 def read_expressions(sections: dict[str, Section]) -> dict[str, Piece]:
     """Return the pieces of the sections ``prepositions`` and ``expressions``.
 
-    All words of a preposition play the same role. In other expressions, ``/`` and the numbers of
-    roles may follow a word (``la/1? semaine/1 dernière/0``, with ``?`` after a role with possible
-    links); without numbers, a word plays the role of its position.
+    ``/`` and the numbers of roles may follow a word (``la/1? semaine/1 dernière/0``, with ``?``
+    after a role with possible links). Without numbers, all words of a preposition play the same
+    role, and a word of another expression the role of its position.
     """
     pieces = {
-        name: piece((word, (PREPOSITION,)) for word in cells[0].split())
+        name: piece(_word(word, 0) for word in cells[0].split())
         for name, cells in sections["prepositions"].items()
     }
     for name, cells in sections["expressions"].items():

@@ -38,6 +38,7 @@ from datamodules.grammar.meaning.phrases import (
     Mode,
     NounPhrase,
     Participant,
+    Prepositional,
     Pronoun,
     Verb,
 )
@@ -71,6 +72,7 @@ class French(Phrases):
             if len(cells) > 2
         }
         self._datives, self._pronominal = sections["datives"], sections["pronominal"]
+        self._at, self._inside = sections["at"], sections["inside"]
         self._groups = Cache(self._group)
         self._pronouns = Cache(self._pronoun)
 
@@ -104,8 +106,8 @@ class French(Phrases):
             self.noun_phrase(clause.recipient, text, _TO, clause.unit)
         if clause.oblique is not None:
             self._oblique(clause, clause.oblique, text)
-        if clause.place is not None and clause.place.__class__ is not Adverbial:
-            self.place(clause.place, text)  # *y* is a clitic
+        if isinstance(clause.place, Prepositional):
+            self._place(clause.place, text)  # *y* is a clitic
         if time is not None:
             self.time(time, text)
         self.complement(clause, text)
@@ -191,7 +193,29 @@ class French(Phrases):
             text.add(self._pronouns[oblique, "tonic", OBJECT], clause.unit)
 
     def _preposition(self, clause: Clause) -> Piece:
-        return _governing(self._verbs[clause.verb.name].preposition)
+        words = self._verbs[clause.verb.name].preposition
+        if words == _TO.texts and clause.verb.frame == "motion":
+            goal = clause.oblique or clause.antecedent
+            if isinstance(goal, NounPhrase) and not self._is_reached(goal):
+                words = ("dans",)
+        return _governing(words)
+
+    def _is_reached(self, goal: NounPhrase) -> bool:
+        """Return whether one goes *à*: only to what is definite, and to no district or forest."""
+        return (
+            _is_definite(goal)
+            and goal.core.noun.name not in self._inside
+            and (goal.beside is None or self._is_reached(goal.beside))
+        )
+
+    def _place(self, place: Prepositional, text: Text) -> None:
+        """Write where something happens: *au cinéma*, but *dans un cinéma*, *dans la maison*."""
+        phrase = place.phrase
+        at = place.preposition.name == "in" and phrase.core.noun.name in self._at
+        if at and _is_definite(phrase) and not phrase.plural:
+            self.noun_phrase(phrase, text, _TO_WHOM)
+        else:
+            self.place(place, text)
 
     def _quality(
         self, clause: Clause, adjective: Adjective, agreement: Agreement, text: Text
@@ -210,6 +234,10 @@ class French(Phrases):
         return piece([(self.form(pronoun, case), (role,))])
 
 
+def _is_definite(phrase: NounPhrase) -> bool:
+    return phrase.owner is not None or phrase.core.determiner in ("the", "this")
+
+
 def _is_denied(participant: Participant | None) -> bool:
     """Return whether a participant is the object of a negated verb, with *de*."""
     if not isinstance(participant, NounPhrase):
@@ -223,4 +251,4 @@ def _governing(words: tuple[str, ...]) -> Piece:
 
 
 _TO = _governing(("à",))
-_TO_WHOM = piece([("à", (PREPOSITION,))])  # before the English subject of an inverse verb
+_TO_WHOM = piece([("à", (PREPOSITION,))])  # of an inverse verb; *au cinéma*

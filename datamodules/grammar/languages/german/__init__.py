@@ -207,7 +207,8 @@ class German(Phrases):
         if begins:
             case, preposition = NOMINATIVE, ""
         elif gap == "place":
-            case, preposition, role = DATIVE, "in", WHO + POSSIBLE
+            preposition = "an" if antecedent.core.noun.name in self._at else "in"
+            case, role = DATIVE, WHO + POSSIBLE
         text.add(relative(gender, GENITIVE if owns else case, preposition, role), clause.unit)
         if owns:
             owned = subject if begins else clause.oblique or clause.object
@@ -272,10 +273,15 @@ class German(Phrases):
         clause = parts.clause
         if parts.apart:
             text.comma()
+            begin = len(text.texts)
             self._pronouns(parts, text)
             self._objects(parts, text, EMPTY)
-            text.add(parts.group.infinitive, clause.unit)
-            text.comma()
+            if begin == len(text.texts):
+                text.texts.pop()  # no comma before an infinitive alone (*versucht zu schlafen*)
+                text.add(parts.group.infinitive, clause.unit)
+            else:
+                text.add(parts.group.infinitive, clause.unit)
+                text.comma()
         self.standard(clause, text)
         for phrase in parts.moved:
             self._relative(phrase, text)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datamodules.grammar.languages.german.nouns import DATIVE, NOMINATIVE
 from datamodules.grammar.languages.german.verbs import BARE, GermanVerb, Government
 from datamodules.grammar.languages.language import OBJECT, RECIPIENT, SUBJECT, is_whose
-from datamodules.grammar.meaning.phrases import Clause, NounPhrase, Participant
+from datamodules.grammar.meaning.phrases import ANIMATE, Clause, NounPhrase, Participant
 
 _INDEFINITE = ("a", "some", "several", "many", "two", "three", "four")
 """Determiners of noun phrases that follow *nie* and *oft*; definite noun phrases go before."""
@@ -82,13 +82,15 @@ def _governed(
 def is_dative_first(clause: Clause, forms: GermanVerb) -> bool:
     """Return whether a dative stands where others have the subject: *dem Mann fehlt sein Hund*.
 
-    Not so where nothing shows the dative: *Anne fehlt Paul* says that he misses her.
+    Not so where nothing shows the dative of somebody: *Anne fehlt Paul* says that he misses her,
+    but *Daniel gefällt das Haus* is clear.
     """
     dative, subject = clause.subject, clause.object
     if not (forms.inverse and isinstance(dative, NounPhrase) and isinstance(subject, NounPhrase)):
         return False
     determiner = dative.core.determiner
-    return determiner not in _WITHOUT_CASE and not determiner.isdigit()
+    shown = determiner not in _WITHOUT_CASE and not determiner.isdigit()
+    return shown or subject.core.noun.kind not in (*ANIMATE, "name", "surname")
 
 
 def _places(clause: Clause, phrases: list[Complement]) -> tuple[int, int]:
@@ -96,12 +98,12 @@ def _places(clause: Clause, phrases: list[Complement]) -> tuple[int, int]:
 
     A dative that is the subject of the meaning goes before them: *sie fehlt vielen nicht*. So does
     the agent of a passive, but an adverb alone goes before it (*wurde oft vom König gesehen*).
-    A long object has *nie* and *oft* before it; so has the last definite object *oft*, but not
-    *nie*, which stands between two. An indefinite object goes behind manner and place (*sie sieht
-    im Haus einen Hund*), unless the clause is negated.
+    A definite object stands before *nie* and *oft* (*sie macht die Tür oft auf*), but two have
+    them between, and manner or place would be cut off by its relative clause. An indefinite object
+    goes behind manner and place (*sie sieht im Haus einen Hund*), unless the clause is negated.
     """
     count, denied = len(phrases), clause.mode.negation == "not"
-    often = clause.mode.adverb is not None
+    more = clause.manner is not None or clause.place is not None
     if clause.mode.passive:
         return (0 if clause.manner is None else count), count
     for number, complement in enumerate(phrases):
@@ -110,8 +112,7 @@ def _places(clause: Clause, phrases: list[Complement]) -> tuple[int, int]:
             continue
         if not denied and _is_indefinite(complement):
             return number, number
-        last = often and number == count - 1
-        if not denied and isinstance(phrase, NounPhrase) and (last or is_extended(phrase)):
+        if not denied and more and isinstance(phrase, NounPhrase) and phrase.relative is not None:
             return number, count
         if denied and _determiner(phrase) in _AFTER_NOT:
             return number, count
@@ -142,10 +143,10 @@ def _is_indefinite(complement: Complement) -> bool:
     phrase: Participant | None = complement.participant
     while isinstance(phrase, NounPhrase):
         determiner = phrase.core.determiner
-        if not (determiner in _INDEFINITE or determiner.isdigit()):
-            return False
+        if determiner in _INDEFINITE or determiner.isdigit():
+            return True
         phrase = phrase.beside
-    return phrase is None
+    return False
 
 
 def _determiner(participant: Participant | None) -> str:

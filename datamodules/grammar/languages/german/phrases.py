@@ -98,8 +98,17 @@ _NO_WORDS = (",", _MERGED)
 _COMMAS = re.compile("[ ,]+,")  # several clauses may end in one place
 _CONTRACTING = frozenset(preposition for preposition, _ in _CONTRACTED)
 _MERGING = frozenset(article for _, article in _CONTRACTED)
+_GENITIVE = ("the", "a", "this", "my", "our", "his", "her", "its", "their", "every")
+"""Determiners that show the genitive: *in der Nähe des Hauses*, but *von drei Häusern*."""
 _NO = Piece((), ((NOT,),))  # what *kein* plays in its clause
 _AND = piece([("und", (AND,))])
+
+
+def _shows_genitive(phrase: NounPhrase) -> bool:
+    if phrase.owner is not None:
+        return bool(phrase.owner.core.determiner)
+    shown = phrase.core.determiner in _GENITIVE
+    return shown and (phrase.beside is None or _shows_genitive(phrase.beside))
 
 
 class Phrases(Language):
@@ -109,6 +118,7 @@ class Phrases(Language):
         """Read nouns, adjectives, prepositions and expressions from the word list."""
         super().__init__(read_expressions(sections))
         self._cases = {name: CASES[cells[1]] for name, cells in sections["prepositions"].items()}
+        self._at = sections["at"]
         self._words = GermanNouns(sections)
         self._cores: Cache[tuple[Core, int, bool], Piece] = Cache(self._core)
 
@@ -134,9 +144,12 @@ class Phrases(Language):
     @override
     def place(self, place: Place, text: Text) -> None:
         if isinstance(place, Prepositional):
-            name = place.preposition.name
-            before = self.expressions[name]
-            self._noun_phrase(place.phrase, text, self._cases[name], before)
+            name, phrase = place.preposition.name, place.phrase
+            if name == "in" and phrase.core.noun.name in self._at:
+                name = "at"
+            elif name == "near" and _shows_genitive(phrase):
+                name = "near:genitive"
+            self._noun_phrase(phrase, text, self._cases[name], self.expressions[name])
         else:
             super().place(place, text)
 
