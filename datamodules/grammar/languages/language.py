@@ -45,6 +45,8 @@ Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 
+_GOVERNING = ("transitive", "prepositional", "motion")  # frames with one object
+
 Played = tuple[tuple[int, int, int], ...]  # word, role, and 1 if its links are only possible
 PLAYED: list[Played] = []  # by the shape of pieces
 _SHAPES: dict[tuple[Roles, ...], int] = {}
@@ -78,6 +80,14 @@ def piece(words: Iterable[Word]) -> Piece:
 
 
 EMPTY = Piece((), ())
+
+
+def without_preposition(verb: Verb, group: Piece) -> Piece:
+    """Return a verb group that also plays the preposition that it lacks (*attend*, *wait for*)."""
+    if verb.frame not in _GOVERNING or not group.texts:
+        return group
+    roles = [(*each, GOVERN + POSSIBLE) if VERB in each else each for each in group.roles]
+    return Piece(group.texts, tuple(roles))
 
 
 class Text:

@@ -15,6 +15,7 @@ from datamodules.grammar.meaning.phrases import (
     Mode,
     NounPhrase,
     Participant,
+    Prepositional,
     Pronoun,
     Verb,
 )
@@ -59,6 +60,11 @@ def clause(subject: Participant | None, name: str, mode: Mode | str = "present",
 
 def saying(text: str, *kinds: str) -> Adverbial:
     return Adverbial(unit(), Expression(text, kinds))
+
+
+def place(preposition: str, where: NounPhrase | str) -> Prepositional:
+    where = phrase(where) if isinstance(where, str) else where
+    return Prepositional(Expression(preposition), where)
 
 
 def more(clause: Clause, conjunction: str = "", *kinds: str, comma: bool = False) -> Joined:

@@ -16,12 +16,10 @@ from datamodules.grammar.meaning.phrases import (
     Clause,
     Core,
     Dated,
-    Expression,
     Joined,
     Mode,
     Noun,
     NounPhrase,
-    Prepositional,
     Pronoun,
 )
 from datamodules.grammar.pairs import SentencePair, write_pair
@@ -49,6 +47,7 @@ from tests.datamodules.grammar.meanings import (
     compared,
     condition,
     phrase,
+    place,
     relative,
     saying,
     seen,
@@ -90,6 +89,15 @@ EXAMPLES: dict[str, Callable[[], Built]] = {
     "antecedent before avoir": lambda: clause(
         SHE, "see", object=relative(phrase("the table+"), "object", "open", "past", subject=HE)
     ),
+    # Where one goes, and where one is.
+    "go to the school": lambda: clause(HE, "go", oblique=phrase("the school"), frame="motion"),
+    "go to a school": lambda: clause(HE, "go", oblique=phrase("a school"), frame="motion"),
+    "go to the forest": lambda: clause(HE, "go", oblique=phrase("the forest"), frame="motion"),
+    "in the cinema": lambda: clause(HE, "sleep", place=place("in", "the cinema"), **SLEEP),
+    "in an airport": lambda: clause(HE, "sleep", place=place("in", "a airport"), **SLEEP),
+    "near the house": lambda: clause(HE, "sleep", place=place("near", "the house"), **SLEEP),
+    "near two houses": lambda: clause(HE, "sleep", place=place("near", "two house+"), **SLEEP),
+    "try to sleep": lambda: clause(HE, "sleep", Mode("past", modal=TRY), **SLEEP),
     # Negation and objects.
     "denied indefinite": lambda: clause(ME, "see", NOT, object=phrase("a house", denied=True)),
     "de before a clitic": lambda: clause(ME, "see", Mode("past", modal=TRY), object=HE),
@@ -177,9 +185,7 @@ EXAMPLES: dict[str, Callable[[], Built]] = {
         frame="ditransitive",
         recipient=two("the man", "the king"),
     ),
-    "de is repeated": lambda: clause(
-        ME, "be", place=Prepositional(Expression("near"), two("the house", "a tree"))
-    ),
+    "de is repeated": lambda: clause(ME, "be", place=place("near", two("the house", "a tree"))),
     "jusqu'à is repeated": lambda: clause(
         HE, "travel", oblique=two("the house", "the tree"), frame="motion"
     ),

@@ -118,7 +118,7 @@ def test_main_clauses(written, expected):
         (clause("wait for", Mode("present", "not"), object=the("bus")),
          "sie wartet nicht auf den Bus"),
         (clause("see:transitive", Mode("present", adverb=Expression("often")), object=the("dog")),
-         "sie sieht oft den Hund"),
+         "sie sieht den Hund oft"),
         (clause("see:transitive", Mode("present", adverb=Expression("often")),
                 object=the("dog", True, "three")),
          "sie sieht oft drei Hunde"),

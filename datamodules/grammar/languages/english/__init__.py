@@ -37,6 +37,7 @@ from datamodules.grammar.languages.language import (
     read_expressions,
     read_sections,
     subject_of,
+    without_preposition,
 )
 from datamodules.grammar.meaning.phrases import (
     FIRST_PLURAL,
@@ -91,7 +92,7 @@ class English(Language):
         self._giving = frozenset(sections["giving"])
         self._cores = Cache(self._core)
         self._owners: Cache[Core, Piece] = Cache(lambda core: self._core(core, "'s", _OWNING))
-        self._groups: Cache[_Key, Piece] = Cache(lambda key: verb_group(*self._forms(key)))
+        self._groups = Cache(self._group)
         self._questions: Cache[_Key, tuple[Piece, Piece]] = Cache(
             lambda key: asked_group(*self._forms(key))
         )
@@ -198,6 +199,11 @@ class English(Language):
             self.standard(clause, text)
         if manner is not None:
             self.adverbial(manner, text)
+
+    def _group(self, key: _Key) -> Piece:
+        forms, mode, person, modal = self._forms(key)
+        group = verb_group(forms, mode, person, modal)
+        return group if forms.preposition else without_preposition(key[0], group)
 
     def _forms(self, key: _Key) -> tuple[EnglishVerb, Mode, int, EnglishVerb | None]:
         verb, mode, person = key

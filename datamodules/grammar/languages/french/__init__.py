@@ -29,6 +29,7 @@ from datamodules.grammar.languages.language import (
     piece,
     read_sections,
     subject_of,
+    without_preposition,
 )
 from datamodules.grammar.meaning.phrases import (
     Adjective,
@@ -181,7 +182,8 @@ class French(Phrases):
             written = " ".join(self.expressions[mode.adverb.name].texts)
             mode = mode._replace(adverb=Expression(written))
         modal = None if mode.modal is None else self._verbs.get(mode.modal.name)
-        return verb_group(forms, modal, verb.state, mode, subject, clitics, agreed)
+        group = verb_group(forms, modal, verb.state, mode, subject, clitics, agreed)
+        return group if forms.preposition else without_preposition(verb, group)
 
     def _oblique(self, clause: Clause, oblique: Participant, text: Text) -> None:
         """Write what follows the preposition of the verb, unless it is a clitic."""

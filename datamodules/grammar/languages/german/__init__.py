@@ -55,6 +55,7 @@ from datamodules.grammar.languages.language import (
     piece,
     read_sections,
     subject_of,
+    without_preposition,
 )
 from datamodules.grammar.meaning.phrases import (
     THIRD_PLURAL,
@@ -381,7 +382,10 @@ class German(Phrases):
     def _group(self, key: tuple[Verb, str, str | None, int, bool]) -> VerbPieces:
         verb, tense, modal, person, passive = key
         forms = None if modal is None else modal_forms(modal) or self._verbs[modal]
-        return verb_group(self._verbs[verb.name], tense, person, forms, passive)
+        group = verb_group(self._verbs[verb.name], tense, person, forms, passive)
+        if self._verbs[verb.name].government.preposition:
+            return group
+        return VerbPieces(*[without_preposition(verb, each) for each in group])
 
 
 def _begins_with_object(clause: Clause, subject: Participant) -> bool:
