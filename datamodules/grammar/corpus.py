@@ -17,7 +17,7 @@ from datamodules.corpus import Corpus, ParallelText, Split, add_left_out
 from datamodules.errors import UserError
 from datamodules.grammar.contrast.drawing import draw_contrast
 from datamodules.grammar.disjoint import Disjoint, Overlap, chooser, key_of
-from datamodules.grammar.drawing.clauses import NothingLeftError
+from datamodules.grammar.drawing.noun_phrases import NothingLeftError
 from datamodules.grammar.drawing.sentences import Sentences
 from datamodules.grammar.drawing.vocabulary import Vocabulary
 from datamodules.grammar.knobs import SHORTEST, Knobs, buckets, training_lengths

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datamodules.grammar.drawing import open_words
 from datamodules.grammar.drawing.noun_phrases import NounPhrases, can_be_extended, kind_of
 from datamodules.grammar.drawing.vocabulary import TimeKey, is_lasting
-from datamodules.grammar.meaning.phrases import Adverbial, Clause, Dated, NounPhrase
+from datamodules.grammar.meaning.phrases import HUMAN, Adverbial, Clause, Dated, NounPhrase
 
 TIME_SHARE = 0.4  # probability of a time in a main clause that may have one
 ADJECTIVE_SHARE = 0.6  # probability of an adjective, and of one more, where there is room
@@ -83,11 +83,12 @@ class Circumstances(NounPhrases):
         """Add one circumstance of at most ``spare`` words; return its words, 0 if none fits."""
         if filler == "place":
             somewhere = clause.verb.placed and clause.gap != "place" and not clause.mode.negation
-            fits = somewhere and clause.manner is None and not _has_attribute(clause)
+            fits = somewhere and clause.manner is None and not has_attribute(clause)
             return self.add_place(clause, spare, place_before) if fits else 0
         if filler == "attribute":
             phrase = clause.oblique or clause.object
-            fits = spare >= _ATTRIBUTE_WORDS and clause.place is None
+            free = clause.place is None and not has_attribute(clause)
+            fits = spare >= _ATTRIBUTE_WORDS and free and kind_of(phrase) not in HUMAN
             if fits and isinstance(phrase, NounPhrase):
                 return self.give_attributes(phrase, _ATTRIBUTE_WORDS, None)
         elif clause.mode.adverb is None:  # *rarely really big* has two of a kind
@@ -206,8 +207,12 @@ def is_negated(clause: Clause, phrase: NounPhrase) -> bool:
     return clause.mode.negation != "" and phrase.core.determiner in ("a", "some")
 
 
-def _has_attribute(clause: Clause) -> bool:
-    return isinstance(clause.object, NounPhrase) and clause.object.attribute is not None
+def has_attribute(clause: Clause) -> bool:
+    """Return whether a noun of a clause has a place, or what somebody carries, behind it."""
+    return any(
+        phrase.__class__ is NounPhrase and phrase.attribute is not None
+        for phrase in (clause.subject, clause.object, clause.oblique)
+    )
 
 
 def _located(clause: Clause) -> str:

@@ -7,8 +7,13 @@ from typing import TYPE_CHECKING
 
 from datamodules.grammar.drawing.circumstances import is_negated
 from datamodules.grammar.drawing.draws import Mean, Pool, Random, Share
-from datamodules.grammar.drawing.frames import BE, ClausePlace, Frames
-from datamodules.grammar.drawing.noun_phrases import can_be_extended, kind_of
+from datamodules.grammar.drawing.frames import ClausePlace, Frames
+from datamodules.grammar.drawing.noun_phrases import (
+    POSSESSIVES,
+    NothingLeftError,
+    is_told_apart,
+    kind_of,
+)
 from datamodules.grammar.drawing.participants import (
     FIRST_PERSONS,
     clashes,
@@ -18,7 +23,7 @@ from datamodules.grammar.drawing.participants import (
     taken_up,
 )
 from datamodules.grammar.drawing.plans import DEEPEST, Plan, WordBudget
-from datamodules.grammar.drawing.vocabulary import Vocabulary, is_lasting
+from datamodules.grammar.drawing.vocabulary import Vocabulary
 from datamodules.grammar.meaning.phrases import (
     ANIMATE,
     HUMAN,
@@ -46,10 +51,6 @@ HABIT_SHARE = 0.3  # share of sentences whose past is one of habits, not of sing
 CONDITIONAL = ("supposed", "unreal")  # tenses of the clauses of a condition
 
 
-class NothingLeftError(Exception):
-    """No clause of the split fits a place."""
-
-
 class Clauses(Frames):
     """Writer of clauses."""
 
@@ -68,8 +69,6 @@ class Clauses(Frames):
         self.clauses = self.words = 0
         self.closing = False  # whether a clause stands inside a subject
         self.embedding = Share(knobs.embedding)
-        often = vocabulary.lexicon.expressions["frequency"]
-        self._always = next(adverb for adverb in often if adverb.name == "always")
         self._distances = Mean(knobs.distance)
 
     def draw_tense(self) -> None:
@@ -120,8 +119,8 @@ class Clauses(Frames):
         if subject is None and place.verbs is None:
             subject = self.subject_pronoun(place)
         # A clause of given length fills a gap already: no gap opens inside its subject.
-        opens = subject is None and place.words is None and not place.opened
-        distance = self._distance() if opens else 0
+        opens = subject is None and place.words is None and not (place.opened or place.gap)
+        distance = self._distance() if opens and not place.plain else 0
         written = place.gap not in ("subject", "shared") and subject.__class__ is not Pronoun
         if written and not opens:
             self._distances.allows(0)  # counts as no words between a noun and its verb
@@ -175,6 +174,8 @@ class Clauses(Frames):
         verb, mode = clause.verb, clause.mode
         kinds = verb.objects if mode.passive else self._subject_kinds(frame, verb)
         role = "denied subject" if mode.negation else "subject"
+        if clause.gap == "owner" and apart is not None:
+            role = "part"  # French *dont trois médecins* are three of them
         if mode.negation and frame == "inverse":  # the object elsewhere
             role = "denied other"
         senses = None if mode.passive else verb
@@ -218,14 +219,11 @@ class Clauses(Frames):
         """Show that a past is one of habits: by its time, *never*, or *often* and the like."""
         mode = clause.mode
         if clause.time is None and mode.adverb is None and mode.negation != "never":
-            often = self.vocabulary.expressions["frequency"]
-            quality = clause.adjective
-            lasts = is_lasting(quality) if quality else clause.verb.state and clause.verb is not BE
-            adverb = self._always if lasts else often.draw(self.random)
             if mode.negation:
                 clause.mode = mode._replace(negation="never")
             else:
-                clause.mode = mode._replace(adverb=adverb, modal=None)
+                often = self.vocabulary.expressions["frequency"]
+                clause.mode = mode._replace(adverb=often.draw(self.random))
 
     def _ask(self, clause: Clause) -> None:
         """Make a question of a clause: of all of it, or of its subject, object or place."""
@@ -270,7 +268,7 @@ class Clauses(Frames):
         The last noun there is an *attractor* if its number is not the number of the subject.
         """
         plural = subject.core.plural != (self.random() < self.knobs.attractors)
-        if plan is not None and can_be_extended(subject):
+        if plan is not None and is_told_apart(subject):
             before, outer = self.words, self.closing
             self.closing = True
             alike = plural == subject.core.plural
@@ -299,6 +297,8 @@ class Clauses(Frames):
         ``teller`` is the subject of the clause around, which a pronoun may mean. No noun of one
         number (``alike``) is its subject where the phrase could be.
         """
+        if phrase.core.determiner in POSSESSIVES:  # of several bells, *his bells that fall*
+            phrase.core = phrase.core._replace(determiner="the", possessor=None)
         kind = kind_of(phrase)
         gaps = self.gaps[kind, plan.inside is not None]
         if gaps is None:
@@ -325,8 +325,11 @@ class Clauses(Frames):
                 place.subject, place.apart = self.subject_pronoun(place), place.given
                 place.verbs = self._governing("transitive", place.subject, place.given)
         self.said.update(adjective.category for adjective in phrase.core.adjectives)
-        tense = self._tense_inside()
-        phrase.relative = self._inside(plan, place, tense, self.habit and tense == "past")
+        before = self.clauses, self.words
+        try:
+            phrase.relative = self._inside(plan, place, self._tense_inside(), habit=False)
+        except NothingLeftError:
+            self.clauses, self.words = before
         return phrase.relative
 
     def _governing(
@@ -377,7 +380,7 @@ class Clauses(Frames):
                 clause.complement = self._inside(plan, place, tense, habit=False)
             return
         host = clause.object if clause.verb.frame == "transitive" else clause.oblique
-        if isinstance(host, NounPhrase) and host.relative is None and can_be_extended(host):
+        if isinstance(host, NounPhrase) and host.relative is None and is_told_apart(host):
             if is_negated(clause, host):  # French would need the subjunctive
                 host.core = host.core._replace(determiner="the")
             self._relative(host, plan, None, subject_of(clause))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from datamodules.grammar.drawing.draws import Pool, Random, Tables
-from datamodules.grammar.drawing.noun_phrases import kind_of
+from datamodules.grammar.drawing.noun_phrases import NothingLeftError, kind_of
 from datamodules.grammar.drawing.participants import Participants
 from datamodules.grammar.drawing.vocabulary import OWNABLE, Vocabulary
 from datamodules.grammar.meaning.phrases import (
@@ -38,15 +38,13 @@ _DEEDS = (*_EVENTS, "quality", "location", "reporting")
 _ALLOWED = {
     "place": ("intransitive", "transitive"), "event": _EVENTS, "deed": (*_EVENTS, "reporting"),
     "denied": _EVENTS, "quality": ("quality",), "last": (*_DEEDS, "inverse"),
+    "relative": (*_EVENTS, "reporting"), "more": (*_EVENTS, "location", "reporting"),
 }  # fmt: skip
-"""Frames of clauses after *where*, of what somebody does, of qualities, and of last clauses; in
-others, no subject is the object of another language: no pronoun for it would fit."""
-_RARE = {
-    ("relative", "quality"): 0.1,
-    ("relative", "location"): 0.2,
-    ("relative", "intransitive"): 0.5,
-}
-"""Factors of weights: *that is red* says little."""
+"""Frames of clauses after *where*, of what somebody does, of qualities, of the only clause of a
+sentence, and of others; in those, no subject is the object of another language: no pronoun for it
+would fit."""
+_RARE = {("relative", "intransitive"): 0.5}
+"""Factors of weights: *that falls* says little."""
 _LOCATED = ("person", "animal", "tool", "container", "text", "vehicle", "furniture", "machine")
 """Classes that may be somewhere."""
 
@@ -70,6 +68,7 @@ class ClausePlace:
     ``deed`` if it is the one as the clause before; otherwise empty."""
     negation: str | None = None  # the one that a clause behind *but* has
     last: bool = False  # whether no main clause follows
+    ends: bool = False  # whether the clause is a sentence
     teller: Participant | None = None  # the subject around, for a pronoun
     subjunctive: bool = False
     first: bool = False  # whether *he*, *she* and *they* may stand for persons outside the sentence
@@ -77,6 +76,7 @@ class ClausePlace:
     timed: bool = True  # whether a main clause may have a time of its own
     fronts: bool = True  # whether a time may stand first in a main clause
     opened: bool = False  # whether the clause begins the sentence behind a conjunction
+    plain: bool = False  # whether no clause stands inside the clause
     begins: bool = False  # whether the clause begins the sentence, without a conjunction
     asks: bool = False
     there: bool = False  # whether the clause before has a place
@@ -102,7 +102,7 @@ class Frames(Participants):
         kind = "" if subject is None else kind_of(subject)
         verbs = self.vocabulary.verbs
         if place.verbs is not None:
-            verb = self._unsaid(place.verbs)
+            verb = self._verb(place.verbs)
             return verb.frame, verb
         if place.qualities is not None:
             return "quality", BE
@@ -110,16 +110,22 @@ class Frames(Participants):
             self.doubts, frame = False, "doubting"
         else:
             limit = place.kind or (place.gap and ("place" if place.gap == "place" else "relative"))
-            if not limit and place.first and self.habit:
-                limit = "deed"  # nobody *was always red*
-            elif not limit and place.main and place.last:
-                limit = "last"
+            if self.habit or self.tense == "perfect":
+                limit = "denied"  # nobody *was always red*, or *has loved*
+            elif not limit and place.main:
+                limit = "last" if place.ends else "more" if "quality" in self.said else ""
             key = kind, min(words - 1, 7), host, limit, self.tense == "present"
             frame = self._frames[key].draw(self.random)
-        mark = "meant" if place.kind == "event" else "event" if self.tense == "future" else ""
+        mark = "meant" if place.kind == "event" else self._mark()
         table = verbs[frame, kind, "", mark] or verbs[frame, kind, "", ""]
-        verb = BE if table is None else self._unsaid(table)
+        verb = BE if table is None else self._verb(table)
+        if verb is BE and frame == "quality" and "quality" in self.said:
+            raise NothingLeftError
         return frame if verb is BE else verb.frame, verb
+
+    def _mark(self) -> str:
+        """Return the mark of verbs that fit the tense: no states in a habit, future or perfect."""
+        return "event" if self.habit or self.tense in ("future", "perfect") else ""
 
     def complete(
         self, clause: Clause, frame: str, subject: Participant, place: ClausePlace, host: bool
@@ -172,12 +178,15 @@ class Frames(Participants):
     def _mode(self, frame: str, verb: Verb, words: int, place: ClausePlace, passive: bool) -> Mode:
         plain = place.kind in ("reason", "result", "event") or frame == "reporting"
         if plain or (place.negation is None and words < FRAMES[frame][1] + 3):
-            mode = Mode(self.tense, habit=self.habit)
+            mode = Mode(self.tense, place.negation or "", habit=self.habit)
         else:
             modals = "willing" if verb.meant and not passive else "able"
+            if self.habit or place.gap not in ("", "shared"):
+                modals = ""
             if verb.state or frame == "inverse":
                 modals = "" if verb is BE else "state"
-            negation = "" if place.negation is None and "no" in self.said else place.negation
+            free = place.negation is None
+            negation = "" if free and (place.gap or "no" in self.said) else place.negation
             mode = self.vocabulary.modes[self.tense, self.habit, modals, negation].draw(self.random)
             if mode.negation:
                 self.said.add("no")
@@ -218,4 +227,4 @@ class Frames(Participants):
         return self.vocabulary.verbs[frame, "person", kind, ""] is not None
 
     def _has_predicate(self, kind: str) -> bool:
-        return self._is_possible("intransitive", kind) or self._is_possible("quality", kind)
+        return any(self._is_possible(frame, kind) for frame in ("intransitive", "transitive"))

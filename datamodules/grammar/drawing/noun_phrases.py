@@ -35,9 +35,15 @@ NAME_SHARE = 0.12  # share of names among noun phrases for which a person fits
 OWNER_SHARE = 0.25  # share of noun phrases with an owner, where an owner fits
 CLAUSES_TO_A_PHRASE = 4  # how many times likelier *and* joins verbs than noun phrases
 MOST_TRIES = 4  # draws for a noun that a sentence does not have yet
+PREDICATE_TRIES = 12  # draws for a verb or quality that a sentence does not have yet
+POSSESSIVES = ("my", "our", "his", "her", "its", "their")
 _ALONE = ("every", "title", "whose")  # determiners of phrases without *and*
 Word = TypeVar("Word")
 IN_TOWN = Expression("in:town", ("town",))
+
+
+class NothingLeftError(Exception):
+    """Nothing fits a place that the sentence does not say already."""
 
 
 class NounPhrases:
@@ -131,6 +137,17 @@ class NounPhrases:
         said.add(noun)
         return drawn
 
+    def _verb(self, table: Pool[Verb]) -> Verb:
+        """Draw a verb of whose word the sentence has none yet."""
+        said = self.said
+        for _ in range(PREDICATE_TRIES):
+            verb = table.draw(self.random)
+            stem = verb.name.partition(":")[0]
+            if stem not in said:
+                said.update((stem, verb.name))
+                return verb
+        raise NothingLeftError
+
     def core(self, form: NounForm, role: str, possessor: Participant | None) -> Core:
         """Return a noun with a determiner that fits its role."""
         noun, plural = form
@@ -176,7 +193,8 @@ class NounPhrases:
     def add_adjective(self, phrase: NounPhrase) -> bool:
         """Add an adjective, at most two in all; return whether one fits.
 
-        It is of another category than what is said of something after *be* in the sentence.
+        It is of another category than what is said of something after *be* in the sentence, and
+        tells nothing that a verb of the sentence does (*breaks a broken cup*).
         """
         core = phrase.core
         noun, adjectives = core.noun, core.adjectives
@@ -190,7 +208,7 @@ class NounPhrases:
         if table is None:
             return False
         drawn = table.draw(self.random)
-        if drawn.category in self.said:
+        if drawn.category in self.said or not self.said.isdisjoint(drawn.results):
             return False
         both: tuple[Adjective, ...] = (*adjectives, drawn)
         phrase.core = core._replace(adjectives=tuple(sorted(both, key=category_rank)))
@@ -242,6 +260,11 @@ def can_be_extended(phrase: Participant | None) -> bool:
     """Return whether an attribute or relative clause may follow."""
     if not isinstance(phrase, NounPhrase):
         return False
+    return phrase.core.determiner not in POSSESSIVES and is_told_apart(phrase)
+
+
+def is_told_apart(phrase: NounPhrase) -> bool:
+    """Return whether a relative clause may follow; a possessive gives way to *the*."""
     determiner = phrase.core.determiner
     return determiner not in ("", "title", "whose") and not determiner.isdigit()
 

@@ -1,12 +1,19 @@
 """Who and what take part in a clause: noun phrases, pronouns, agents, qualities."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from datamodules.grammar.drawing.circumstances import Circumstances
 from datamodules.grammar.drawing.draws import Pool
-from datamodules.grammar.drawing.noun_phrases import MOST_TRIES, kind_of, noun_of
+from datamodules.grammar.drawing.noun_phrases import (
+    PREDICATE_TRIES,
+    NothingLeftError,
+    kind_of,
+    noun_of,
+)
 from datamodules.grammar.drawing.vocabulary import is_human, is_lasting
 from datamodules.grammar.meaning.phrases import (
+    ANIMATE,
     FIRST_PLURAL,
     FIRST_SINGULAR,
     HUMAN,
@@ -15,6 +22,7 @@ from datamodules.grammar.meaning.phrases import (
     Clause,
     NounPhrase,
     Participant,
+    Prepositional,
     Pronoun,
     Verb,
 )
@@ -77,16 +85,18 @@ class Participants(Circumstances):
             self.add_place(clause, 3, place.there)
 
     def _give_quality(self, clause: Clause, kind: str, place: "ClausePlace") -> None:
-        """Draw a quality of a category that the sentence does not have yet, if chance finds one."""
+        """Draw a quality of a category that the sentence does not have yet."""
         passing = self.tense == "perfect" or clause.mode.adverb is not None  # not *has been old*
         qualities = self.vocabulary.qualities
         table = place.qualities or qualities[kind, passing] or qualities[kind, False]
         assert table is not None
-        for _ in range(MOST_TRIES):
+        for _ in range(PREDICATE_TRIES):
             quality = table.draw(self.random)
             if quality.category not in self.said:
                 break
-        self.said.add(quality.category)
+        else:
+            raise NothingLeftError
+        self.said.update((quality.category, "quality"))
         clause.adjective = quality
         if is_lasting(quality):
             clause.mode = clause.mode._replace(adverb=None)
@@ -173,6 +183,45 @@ def subject_of(clause: Clause) -> Participant | None:
     if clause.mode.passive:
         return clause.object
     return clause.antecedent if clause.subject is None else clause.subject
+
+
+def is_unclear(clause: Clause) -> bool:
+    """Return whether a pronoun for the subject of a clause may mean another noun of its class."""
+    subject = subject_of(clause)
+    if subject is None or subject.person in _SPEAKERS:
+        return False
+    living = kind_of(subject) in ANIMATE
+    return any(
+        other is not subject
+        and (kind_of(other) in ANIMATE) == living
+        and clashes(subject, other)
+        and not (isinstance(other, Pronoun) and other.reflexive)
+        for other in _named_in(clause)
+    )
+
+
+def _named_in(clause: Clause) -> Iterator[Participant]:
+    """Yield all participants of a clause, of those inside it, and the nouns beside them."""
+    place = clause.place.phrase if isinstance(clause.place, Prepositional) else None
+    parts = [
+        clause.subject,
+        clause.object,
+        clause.recipient,
+        clause.oblique,
+        clause.standard,
+        place,
+    ]
+    if clause.complement is not None:
+        yield from _named_in(clause.complement)
+    while parts:
+        part = parts.pop()
+        if part is not None:
+            yield part
+        if isinstance(part, NounPhrase):
+            attribute = part.attribute and part.attribute.phrase
+            parts += (part.owner, part.beside, attribute)
+            if part.relative is not None:
+                yield from _named_in(part.relative)
 
 
 def is_simple(participant: Participant | None) -> bool:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datamodules.grammar.drawing.draws import Random
 
 SHORTEST = 3  # fewest words of a clause
-LONGEST = 12  # most words of a clause, without the clauses inside it
-MEAN = 8  # mean words of a clause in a sentence of several clauses
+LONGEST = 14  # most words of a clause, without the clauses inside it
+MEAN = 10  # mean words of a clause in a sentence of several clauses
 DEEPEST = 1  # most clauses around a clause
 
 

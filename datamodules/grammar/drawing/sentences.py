@@ -1,16 +1,18 @@
 """Draws the meaning of whole sentences: clauses that say something of one topic."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeAlias
 
 from datamodules.grammar.drawing.clauses import Clauses
 from datamodules.grammar.drawing.draws import Pool, Random, Share
 from datamodules.grammar.drawing.frames import ClausePlace
-from datamodules.grammar.drawing.noun_phrases import kind_of, noun_of
-from datamodules.grammar.drawing.participants import clashes, subject_of, taken_up
+from datamodules.grammar.drawing.noun_phrases import NothingLeftError, kind_of, noun_of
+from datamodules.grammar.drawing.participants import clashes, is_unclear, subject_of, taken_up
 from datamodules.grammar.drawing.plans import MEAN, SHORTEST, Plan, WordBudget, plan_clauses
 from datamodules.grammar.drawing.vocabulary import Vocabulary
 from datamodules.grammar.meaning.phrases import (
+    ANIMATE,
     Adjective,
     Adverbial,
     Clause,
@@ -25,12 +27,13 @@ if TYPE_CHECKING:  # pydantic takes a while
     from datamodules.grammar.knobs import Knobs
 
 NOUN_SHARE = 0.5  # rough share of clauses with a noun as subject
-OPENING_SHARE = 0.15  # share of sentences of several clauses that begin with *when* and the like
-NEW_SHARE = 0.15  # share of clauses with another subject, where one fits
+NEW_SHARE = 0.15  # share of clauses behind *and* in which somebody else does something
+LEAST_MORE = 5  # most words that may be left over
+MOST_SENTENCES = 100  # draws for a sentence
 OBJECT_SHARE = 0.6  # share of clauses that say more of the object before, where they can
 _FIRST = ("so:then",)  # conjunctions that may take the first place of a clause
-_WITH_OTHERS = ("and", "while")  # conjunctions before another subject
 _SUBORDINATING = frozenset({"because", "when", "while"})
+_NAMING = _SUBORDINATING | {"so:then", "but"}  # conjunctions before a pronoun for the topic
 _REASONS = {"future": "present", "perfect": "past", "unreal": "present"}
 """Tenses of reasons, by the tense of the sentence, if another."""
 
@@ -53,32 +56,46 @@ class Sentences(Clauses):
         """Store the settings; a clause that ``keep`` refuses is drawn anew."""
         super().__init__(vocabulary, knobs, random, keep)
         self.moods, self.questions = Share(knobs.moods), Share(knobs.questions)
+        self.sharing = Share(knobs.coordination)
+        self._closed = False  # whether the sentence ends behind a subordinate clause
         self._opening: Expression | None = None  # conjunction before the first clause
         self._second: Expression | None = None  # conjunction before the second, if known already
         self._joined: frozenset[str] = frozenset()  # conjunctions of the sentence
 
     def sentence(self, words: int) -> list[Joined]:
         """Draw a sentence of about ``words`` words: its clauses side by side."""
+        for _ in range(MOST_SENTENCES):
+            with suppress(NothingLeftError):
+                return self._sentence(words)
+        raise NothingLeftError
+
+    def _sentence(self, words: int) -> list[Joined]:
         self.units = self.clauses = self.words = 0
         self.said.clear()
-        self.doubts, self._joined = False, frozenset()
+        self.doubts, self._joined, self._closed = False, frozenset(), False
         self.draw_tense()
         gap = NOUN_SHARE * self.knobs.distance
         embedding = self.embedding.next_probability()
         plans, count = plan_clauses(words, MEAN + gap, embedding, self.random)
+        single = len(plans) == 1
+        self.habit = self.habit and single
         self.budget = WordBudget(words - len(plans) + 1, count, gap)
-        asks = len(plans) == 1 and self.random() < self.questions.next_probability()
+        asks = single and self.random() < self.questions.next_probability()
         moody = self._draw_mood(plans, count)
-        joined: list[Joined] = []
-        for number, plan in enumerate(plans, 1):
-            joined.append(self._next(plan, joined, number == len(plans), asks))
-        while self.budget.words > SHORTEST and not asks:
-            self.budget.words -= 1
-            (plan, *_), self.budget.clauses = plan_clauses(
-                self.budget.words, 2 * SHORTEST, embedding, self.random
-            )
-            self.end_time(joined[-1].clause)
-            joined.append(self._next(plan, joined, last=True))
+        joined = [self._next(plans.pop(0), [], single, asks)]
+        with suppress(NothingLeftError):  # then the sentence ends
+            while plans and not self._closed:
+                joined.append(self._next(plans.pop(0), joined, not plans))
+            while self.budget.words > LEAST_MORE and not (asks or self.habit or self._closed):
+                self.budget.words -= 1
+                (plan, *_), self.budget.clauses = plan_clauses(
+                    self.budget.words, 2 * SHORTEST, embedding, self.random
+                )
+                self.end_time(joined[-1].clause)
+                joined.append(self._next(plan, joined, last=True))
+        if len(joined) == 1 and self._opening is not None:
+            raise NothingLeftError
+        moody = moody and (len(joined) > 1 or self._second is None)
         self.embedding.count(self.clauses - len(joined), self.clauses - 1)
         self.questions.count(asks, len(joined) == 1)
         self.moods.count(moody and not self.doubts, self.clauses > 1)
@@ -90,35 +107,32 @@ class Sentences(Clauses):
         Returns whether there is one of the first two, or a doubt.
         """
         self._opening = self._second = None
-        several = len(plans) > 1
         moody = count > 1 and self.random() < self.moods.next_probability()
+        if not moody:
+            return False
+        if len(plans) == 1:
+            self.doubts = self.tense == "present" and plans[0].inside is not None
+            return self.doubts
+        longer = len(plans) > 2  # nothing follows a clause with *before* or *although*
         expressions = self.vocabulary.expressions
-        conjunction = None
-        if moody and several and not self.habit:
-            section = "conditions" if self.random() < 0.5 else "moods"
-            conjunction = expressions[section].draw(self.random)
-            if self.tense == "future":
-                conjunction = expressions["conditions"].draw(self.random)
-        elif moody and self.tense == "present" and any(plan.inside for plan in plans):
-            self.doubts = True
-        opens = several and self.random() < (0.5 if conjunction else OPENING_SHARE)
-        if conjunction is None:
-            if opens and self.tense in ("present", "past"):
-                self._opening = expressions[f"openings_{self.tense}"].draw(self.random)
-        elif conjunction.name == "before" or not opens:
-            self._second = conjunction
-        else:
-            self._opening = conjunction
-        if conjunction is not None and conjunction in expressions["conditions"].items:
+        if longer or self.tense in ("future", "perfect") or self.random() < 0.5:
             self.tense = "unreal"
-        return self.doubts or conjunction is not None
+            conjunction = expressions["conditions"].draw(self.random)
+            if longer or self.random() < 0.5:
+                self._opening = conjunction
+            else:
+                self._second = conjunction
+        else:
+            self._second = expressions["moods"].draw(self.random)
+        return True
 
     def _next(self, plan: Plan, before: list[Joined], last: bool, asks: bool = False) -> Joined:
         """Draw the next clause of a sentence, with its conjunction."""
         place = ClausePlace(main=True, first=not before, last=last, asks=asks)
         if not before:
+            place.ends = last
             place.opened = self._opening is not None
-            place.kind = "event" if place.opened else ""
+            place.kind = "event" if place.opened or self._second is not None else ""
             place.fronts = place.begins = not (place.opened or asks)
             return self._write(plan, place, self._opening, 0)
         told = before[-1]
@@ -128,7 +142,7 @@ class Sentences(Clauses):
             place.timed = False
             self._take_up(place, told.clause, "")
             return self._write(plan, place, None, 1)
-        conjunction = self._join(told.clause, len(before), plan)
+        conjunction = self._join(told.clause, len(before), last)
         self._contrast(place, told.clause, conjunction.name)
         if conjunction.name == "and" and self._share(place, told):
             self._say_more(place, told.clause, plan)
@@ -143,9 +157,11 @@ class Sentences(Clauses):
         """Draw a clause with its conjunction, in the tense and mood that the conjunction asks."""
         unit = None if conjunction is None else Adverbial(self.unit(), conjunction)
         subordinate = conjunction is not None and "subordinating" in conjunction.kinds
-        if subordinate and plan.inside is not None:
-            plan.inside = None
-            self.budget.clauses -= 1
+        if subordinate:
+            self._closed, place.plain = number > 0, True
+            if plan.inside is not None:
+                plan.inside = None
+                self.budget.clauses -= 1
         tense = self.tense
         if conjunction is not None:
             place.timed = place.timed and not subordinate
@@ -158,51 +174,73 @@ class Sentences(Clauses):
         clause = self._inside(plan, place, tense, self.habit)
         return Joined(clause, unit, comma=number > 0 and not subordinate)
 
-    def _join(self, last: Clause, number: int, plan: Plan) -> Expression:
-        """Draw the conjunction before a later clause: one that its first clause allows."""
+    def _join(self, last: Clause, number: int, ends: bool) -> Expression:
+        """Draw the conjunction before a later clause: one that its first clause allows.
+
+        Subordinate clauses end a short sentence.
+        """
         if number == 1 and self._second is not None:
+            moods = self.vocabulary.expressions["moods"]
+            if self._second.name == "although" and not self._reasons(last):
+                self._second = moods.items[-1]
             return self._second
         left_out = self._joined
-        quality = last.adjective
-        if self._joined & _SUBORDINATING or subject_of(last) is None:
+        if not ends or number > 1 or self.clauses > 1:
             left_out |= _SUBORDINATING
-        elif last.verb.state or last.time is not None:
+        elif last.verb.state or last.time is not None or last.mode.adverb is not None:
             left_out |= {"when", "while"}
-        if plan.inside is not None or not self._reasons(last):
+        if not self._reasons(last):
             left_out |= {"because"}
-        if quality is None or not self._results(last):
+        results = self._results(last)
+        if results is None:
             left_out |= {"so:then"}
-        if "no" in self.said or subject_of(last) is None:
+        if "no" in self.said or (results is None and not isinstance(last.object, NounPhrase)):
             left_out |= {"but"}
+        if kind_of(subject_of(last)) not in ANIMATE or is_unclear(last):
+            left_out |= _NAMING
         conjunction = self.vocabulary.conjunctions[self.tense, left_out].draw(self.random)
         self._joined |= {conjunction.name} - {"and"}
         return conjunction
 
     def _take_up(self, place: ClausePlace, last: Clause, name: str) -> None:
-        """Give a clause a pronoun for the subject of the clause before, or a new subject."""
+        """Give a clause a pronoun for the subject of the clause before, or for its object."""
         subject = subject_of(last)
-        new = name in _WITH_OTHERS and "other" not in self.said and self.random() < NEW_SHARE
-        if name != "before" and subject is not None and not new:
-            place.subject = taken_up(subject)
-        else:
-            self.said.add("other")
+        if subject is None:
+            raise NothingLeftError
         if isinstance(subject, NounPhrase):
             self.said.update(adjective.category for adjective in subject.core.adjectives)
+            living = kind_of(subject) in ANIMATE
+            if name == "and" and (not living or self.random() < NEW_SHARE):
+                self._move(place, subject)
+                return
+        if is_unclear(last):
+            raise NothingLeftError
+        place.subject = taken_up(subject)
+
+    def _move(self, place: ClausePlace, topic: NounPhrase) -> None:
+        """Let somebody else do something to the topic: *the car is old, and we sell it*."""
+        verbs = self.vocabulary.verbs["transitive", "person", topic.core.noun, self._mark()]
+        if verbs is None or "other" in self.said:
+            raise NothingLeftError
+        self.said.add("other")
+        place.subject = self.subject_pronoun(place)
+        place.verbs, place.given, place.apart = verbs, taken_up(topic), topic
 
     def _contrast(self, place: ClausePlace, last: Clause, name: str) -> None:
         """Say what a conjunction asks for: a reason, a result, a denial, or something done."""
+        reasons = self._reasons(last) if name in ("because", "although") else []
         match name:
-            case "because":
+            case "because" | "although" if reasons:
                 place.kind = "reason"
-                reasons = self._reasons(last)
+                place.negation = "not" if name == "although" else None
                 place.qualities, place.verbs = reasons[int(self.random() * len(reasons))]
                 if place.verbs is not None and last.object is not None:
                     place.given = taken_up(last.object)
             case "so:then":
                 place.verbs, place.kind = self._results(last), "result"
             case "but":
-                place.negation = "not"
-                place.kind = "quality" if last.adjective is not None else "denied"
+                place.negation, place.kind = "not", "denied"
+                place.verbs = self._results(last)
             case "and":
                 place.kind = "deed"
             case "when" | "while" | "before":
@@ -217,7 +255,7 @@ class Sentences(Clauses):
             return found
         kind = kind_of(subject)
         qualities = self.vocabulary.causes[kind, last.verb]
-        if qualities is not None:
+        if qualities is not None and "quality" not in self.said:
             found.append((qualities, None))
         thing, noun, verb = last.object, noun_of(last.object), last.verb
         if noun is None or thing is None or not verb.meant or verb.frame != "transitive":
@@ -254,19 +292,21 @@ class Sentences(Clauses):
         )
         if denied or noun is None or not free or subject is None or clashes(subject, thing):
             return
-        if self.random() >= OBJECT_SHARE:
+        if place.negation is None and self.random() >= OBJECT_SHARE:
             return
-        verbs = self.vocabulary.verbs["transitive", kind_of(subject), noun, ""]
-        modal = last.mode.modal
-        if place.negation == "not" and modal is not None and modal.frame == "infinitive":
-            verbs = Pool((last.verb,), (1,))
+        verbs = self.vocabulary.verbs["transitive", kind_of(subject), noun, self._mark()]
         if verbs is not None:
             place.verbs, place.given = verbs, taken_up(thing)
 
     def _share(self, place: ClausePlace, last: Joined) -> bool:
         """Make a clause share the subject of the clause before, or not."""
         subject = subject_of(last.clause)
-        if subject is None or not may_share(last) or self.random() >= self.coordination:
+        if subject is None or not may_share(last):
+            return False
+        living = kind_of(subject) in ANIMATE
+        unclear = is_unclear(last.clause) or self.random() < self.sharing.next_probability()
+        self.sharing.count(living and unclear, 1)
+        if not (living and unclear):
             return False
         place.gap, place.timed = "shared", False
         place.subject = subject

@@ -45,7 +45,8 @@ _BUT_THE = (*_PERSONAL, "this", "every", "some", *_COUNTS)
 _NOT_AS: dict[str, tuple[str, ...]] = {
     "subject": ("some", "own"), "denied subject": ("some", "own", "every"),
     "object": (), "denied object": ("every", *_COUNTS),
-    "oblique": (), "goal": ("some", "own", "every"), "carried": _BUT_THE,
+    "oblique": (), "goal": ("some", "own", "every"),
+    "carried": (*_PERSONAL, "the", "this", "every", "several", "many", "some"),
     "other": ("some", "own"), "denied other": ("some", "own", "every", *_COUNTS),
     "place": _BUT_THE, "denied place": _BUT_THE, "attribute": (*_BUT_THE, "a"),
     "part": ("some", "own", "every", *_COUNTS), "standard": ("a", "some", "own", "every", *_COUNTS),
