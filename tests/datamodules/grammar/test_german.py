@@ -217,7 +217,7 @@ def test_relative_clauses_behind_the_verb():
     in_house = Prepositional(Expression("in"), the("house"))
     assert german(replace(sees, place=in_house)) == "sie hat den Hund, der schläft, im Haus gesehen"
     never = replace(sees, mode=Mode("present", "never"))
-    assert german(never) == "sie sieht den Hund nie, der schläft"
+    assert german(never) == "sie sieht nie den Hund, der schläft"
     one = relative(the("dog", determiner="a"), "sleep:intransitive")
     assert german(replace(sees, place=in_house, object=one)) == (
         "sie hat im Haus einen Hund gesehen, der schläft"

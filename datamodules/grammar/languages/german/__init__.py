@@ -24,7 +24,7 @@ from datamodules.grammar.languages.german.phrases import (
     relative,
 )
 from datamodules.grammar.languages.german.verbs import (
-    BARE,
+    PRETERITES,
     GermanVerb,
     VerbPieces,
     meant,
@@ -366,7 +366,7 @@ class German(Phrases):
             subject, role = subject_of(clause), OBJECT if mode.passive else SUBJECT
         highest = mode.modal or clause.verb
         tense = "unreal" if mode.tense == "supposed" else mode.tense
-        if tense == "past" and not (mode.habit or highest.state or highest.name in BARE):
+        if tense == "past" and not (mode.habit or highest.name in PRETERITES):
             tense = "perfect"
         modal = None if mode.modal is None else meant(mode.modal.name, mode.negation, tense)
         person, case = subject.person, NOMINATIVE
