@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from datamodules.grammar.drawing import open_words
+from datamodules.grammar.drawing.draws import Share
 from datamodules.grammar.drawing.noun_phrases import NounPhrases, can_be_extended, kind_of
 from datamodules.grammar.drawing.vocabulary import TimeKey, is_lasting
 from datamodules.grammar.meaning.phrases import HUMAN, Adverbial, Clause, Dated, NounPhrase
@@ -56,6 +57,8 @@ class Circumstances(NounPhrases):
     tense: str
     habit: bool
     closing: bool
+    moving: Share  # of times at opposite ends, among last clauses
+    fronting: Share  # of other times that stand first
 
     def _fill(self, clause: Clause, frame: str, spare: int, place_before: bool) -> int:
         """Add about ``spare`` words; return how many are left, below 0 if too many were added.
@@ -92,7 +95,8 @@ class Circumstances(NounPhrases):
             if fits and isinstance(phrase, NounPhrase):
                 return self.give_attributes(phrase, _ATTRIBUTE_WORDS, None)
         elif clause.mode.adverb is None:  # *rarely really big* has two of a kind
-            meant = clause.verb.meant and not (clause.mode.negation or self.closing)
+            inside = self.closing or clause.gap not in ("", "shared")
+            meant = clause.verb.meant and not (clause.mode.negation or inside)
             if filler == "manner" and meant:
                 return self._add_manner(clause)
             quality = clause.adjective
@@ -137,18 +141,19 @@ class Circumstances(NounPhrases):
         The time stands at opposite ends (if the clause ``fronts`` and is the last), or first in
         every language, or last; the last two not in a ``host``, whose end holds a clause.
         """
-        knobs, random = self.knobs, self.random
+        random = self.random
         moves = fronts and last and not host
-        topic = moves and random() < knobs.reordering
+        topic = moves and random() < self.moving.next_probability()
         if not topic and random() >= TIME_SHARE:
             return 0
-        first = not topic and fronts and random() < knobs.fronting
-        closed = host or has_infinitive(clause)
-        if (closed and not first) or not takes_time(clause):
+        first = not topic and fronts and random() < self.fronting.next_probability()
+        if has_infinitive(clause) or (host and not first) or not takes_time(clause):
             return 0
         front = topic or first
         if front and self.tense == "past" and not self.habit and random() < self.open_words:
             clause.time, clause.time_first = open_words.date(random, self.unit()), first
+            if not (topic or host):
+                self.fronting.count(first, 1)
             return 4
         section = "time_habit" if self.habit else "time_" + self.tense
         most = min(4, max(spare, _TOPIC_WORDS))
@@ -158,6 +163,8 @@ class Circumstances(NounPhrases):
         if expression is None or expression.name in self.said:
             return 0
         self.said.add(expression.name)
+        if fronts and not (topic or host):
+            self.fronting.count(first, 1)
         clause.time, clause.time_first = Adverbial(self.unit(), expression), first
         # With fewer words left, a clause with a time would more often be the last.
         return 0 if topic else expression.words

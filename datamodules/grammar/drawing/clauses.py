@@ -43,7 +43,7 @@ if TYPE_CHECKING:  # pydantic takes a while
 MOST_TRIES, MOST_TRIES_INSIDE = 50, 30  # draws for a place, and inside another clause
 TELLER_SHARE = 0.5  # share of pronouns for the subject around, where one fits
 _OTHER_TENSES = {
-    "future": Pool(("present", "past"), (1, 1)), "present": Pool(("present", "past"), (3, 2)),
+    "future": Pool(("present", "past"), (1, 2)), "present": Pool(("present", "past"), (1, 1)),
 }  # fmt: skip
 """Tenses of relative clauses, by the tense around them."""
 LEAST_GAP = 3  # fewest words of an attribute or of a relative clause
@@ -68,7 +68,8 @@ class Clauses(Frames):
         self.budget = WordBudget(0, 0, 0)
         self.clauses = self.words = 0
         self.closing = False  # whether a clause stands inside a subject
-        self.embedding = Share(knobs.embedding)
+        self.moving, self.fronting = Share(knobs.reordering), Share(knobs.fronting)
+        self.embedding, self.attractors = Share(knobs.embedding), Share(knobs.attractors)
         self._distances = Mean(knobs.distance)
 
     def draw_tense(self) -> None:
@@ -119,7 +120,7 @@ class Clauses(Frames):
         if subject is None and place.verbs is None:
             subject = self.subject_pronoun(place)
         # A clause of given length fills a gap already: no gap opens inside its subject.
-        opens = subject is None and place.words is None and not (place.opened or place.gap)
+        opens = subject is None and place.words is None and not place.opened
         distance = self._distance() if opens and not place.plain else 0
         written = place.gap not in ("subject", "shared") and subject.__class__ is not Pronoun
         if written and not opens:
@@ -187,6 +188,8 @@ class Clauses(Frames):
             clause.subject = subject
         if distance:
             self._open_gap(subject, distance, plan)
+            if frame == "ditransitive":  # no noun that the recipient could own
+                subject.attribute = None
         second = 0 if clause.gap else self.coordinate(subject)
         if second:
             self.words += second
@@ -267,7 +270,7 @@ class Clauses(Frames):
 
         The last noun there is an *attractor* if its number is not the number of the subject.
         """
-        plural = subject.core.plural != (self.random() < self.knobs.attractors)
+        plural = subject.core.plural != (self.random() < self.attractors.next_probability())
         if plan is not None and is_told_apart(subject):
             before, outer = self.words, self.closing
             self.closing = True
@@ -279,10 +282,17 @@ class Clauses(Frames):
                 last = last_noun(clause)
                 if last is not None:
                     self.set_number(last, plural)
+                self._count_attractor(subject)
                 return
         written = self.give_attributes(subject, words, plural)
         self._distances.count(written)
         self.words += written
+        self._count_attractor(subject)
+
+    def _count_attractor(self, subject: NounPhrase) -> None:
+        last = last_part(subject)
+        if last is not subject and last.core.noun.counted:
+            self.attractors.count(last.core.plural != subject.core.plural, 1)
 
     def _relative(
         self,

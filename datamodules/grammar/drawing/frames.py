@@ -114,11 +114,15 @@ class Frames(Participants):
                 limit = "denied"  # nobody *was always red*, or *has loved*
             elif not limit and place.main:
                 limit = "last" if place.ends else "more" if "quality" in self.said else ""
+                if "reports" in self.said:
+                    limit = "denied"
             key = kind, min(words - 1, 7), host, limit, self.tense == "present"
             frame = self._frames[key].draw(self.random)
         mark = "meant" if place.kind == "event" else self._mark()
         table = verbs[frame, kind, "", mark] or verbs[frame, kind, "", ""]
         verb = BE if table is None else self._verb(table)
+        if frame == "reporting":
+            self.said.add("reports")
         if verb is BE and frame == "quality" and "quality" in self.said:
             raise NothingLeftError
         return frame if verb is BE else verb.frame, verb
@@ -176,17 +180,17 @@ class Frames(Participants):
         return free and self.random() < self.knobs.passives
 
     def _mode(self, frame: str, verb: Verb, words: int, place: ClausePlace, passive: bool) -> Mode:
-        plain = place.kind in ("reason", "result", "event") or frame == "reporting"
+        inside = place.gap not in ("", "shared")
+        plain = inside or place.kind in ("reason", "result", "event") or frame == "reporting"
         if plain or (place.negation is None and words < FRAMES[frame][1] + 3):
             mode = Mode(self.tense, place.negation or "", habit=self.habit)
         else:
             modals = "willing" if verb.meant and not passive else "able"
-            if self.habit or place.gap not in ("", "shared"):
+            if self.habit or verb is BE:
                 modals = ""
-            if verb.state or frame == "inverse":
-                modals = "" if verb is BE else "state"
-            free = place.negation is None
-            negation = "" if free and (place.gap or "no" in self.said) else place.negation
+            elif verb.state or frame == "inverse":
+                modals = "state"
+            negation = "" if place.negation is None and "no" in self.said else place.negation
             mode = self.vocabulary.modes[self.tense, self.habit, modals, negation].draw(self.random)
             if mode.negation:
                 self.said.add("no")

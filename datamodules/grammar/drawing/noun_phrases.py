@@ -227,15 +227,17 @@ class NounPhrases:
         if plural is None:
             plural = phrase.core.plural and kind in HUMAN
         section = "plural_attributes" if plural else "attributes"
-        return self._prepositional(section, kind, "attribute", plural)
+        return self._prepositional(section, kind, "attribute", plural, phrase.core.plural)
 
     def _prepositional(
-        self, section: str, kind: str, role: str, plural: bool
+        self, section: str, kind: str, role: str, plural: bool, many: bool = False
     ) -> Prepositional | None:
         prepositions = self.vocabulary.prepositions[section, kind, plural]
         if prepositions is None:
             return None
         preposition = prepositions.draw(self.random)
+        if preposition.name == "with" and many:
+            return None  # one hat of several persons
         table = self.vocabulary.nouns[preposition.kinds, plural, ()]
         assert table is not None
         role = "carried" if preposition.name == "with" else role

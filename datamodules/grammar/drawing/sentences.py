@@ -4,18 +4,27 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeAlias
 
+from datamodules.grammar.drawing.circumstances import has_infinitive, takes_time
 from datamodules.grammar.drawing.clauses import Clauses
 from datamodules.grammar.drawing.draws import Pool, Random, Share
 from datamodules.grammar.drawing.frames import ClausePlace
 from datamodules.grammar.drawing.noun_phrases import NothingLeftError, kind_of, noun_of
 from datamodules.grammar.drawing.participants import clashes, is_unclear, subject_of, taken_up
-from datamodules.grammar.drawing.plans import MEAN, SHORTEST, Plan, WordBudget, plan_clauses
+from datamodules.grammar.drawing.plans import (
+    LONGEST,
+    MEAN,
+    SHORTEST,
+    Plan,
+    WordBudget,
+    plan_clauses,
+)
 from datamodules.grammar.drawing.vocabulary import Vocabulary
 from datamodules.grammar.meaning.phrases import (
     ANIMATE,
     Adjective,
     Adverbial,
     Clause,
+    Dated,
     Expression,
     Joined,
     NounPhrase,
@@ -29,6 +38,7 @@ if TYPE_CHECKING:  # pydantic takes a while
 NOUN_SHARE = 0.5  # rough share of clauses with a noun as subject
 NEW_SHARE = 0.15  # share of clauses behind *and* in which somebody else does something
 LEAST_MORE = 5  # most words that may be left over
+_TIME_WORDS = 3  # most words of a time that is added at last
 MOST_SENTENCES = 100  # draws for a sentence
 OBJECT_SHARE = 0.6  # share of clauses that say more of the object before, where they can
 _FIRST = ("so:then",)  # conjunctions that may take the first place of a clause
@@ -78,12 +88,12 @@ class Sentences(Clauses):
         embedding = self.embedding.next_probability()
         plans, count = plan_clauses(words, MEAN + gap, embedding, self.random)
         single = len(plans) == 1
-        self.habit = self.habit and single
+        self.habit = self.habit and single and words < 2 * MEAN
         self.budget = WordBudget(words - len(plans) + 1, count, gap)
         asks = single and self.random() < self.questions.next_probability()
         moody = self._draw_mood(plans, count)
         joined = [self._next(plans.pop(0), [], single, asks)]
-        with suppress(NothingLeftError):  # then the sentence ends
+        try:
             while plans and not self._closed:
                 joined.append(self._next(plans.pop(0), joined, not plans))
             while self.budget.words > LEAST_MORE and not (asks or self.habit or self._closed):
@@ -93,13 +103,30 @@ class Sentences(Clauses):
                 )
                 self.end_time(joined[-1].clause)
                 joined.append(self._next(plan, joined, last=True))
-        if len(joined) == 1 and self._opening is not None:
+        except NothingLeftError:
+            self._end(joined[-1])
+        lacks = self.budget.words > max(LONGEST, words // 3)
+        if lacks or (len(joined) == 1 and (self._opening or self._second)):
             raise NothingLeftError
-        moody = moody and (len(joined) > 1 or self._second is None)
+        self._count_moved(joined[-1])
         self.embedding.count(self.clauses - len(joined), self.clauses - 1)
         self.questions.count(asks, len(joined) == 1)
         self.moods.count(moody and not self.doubts, self.clauses > 1)
         return joined
+
+    def _end(self, joined: Joined) -> None:
+        """Let a clause that nothing can follow have the time of a last one."""
+        if _fronts(joined):
+            clause = joined.clause
+            clause.time = None
+            self._add_time(clause, _TIME_WORDS, True, True, holds_clause(clause))
+
+    def _count_moved(self, last: Joined) -> None:
+        clause = last.clause
+        if _fronts(last) and takes_time(clause) and not closes(clause):
+            time = clause.time
+            topic = isinstance(time, Dated) or (time and "topic" in time.expression.kinds)
+            self.moving.count(bool(topic) and not clause.time_first, 1)
 
     def _draw_mood(self, plans: list[Plan], count: int) -> bool:
         """Draw the first conjunctions: of a condition, a concession, or as usual.
@@ -312,6 +339,19 @@ class Sentences(Clauses):
         place.subject = subject
         place.antecedent = subject if isinstance(subject, NounPhrase) else None
         return True
+
+
+def _fronts(joined: Joined) -> bool:
+    """Return whether a time may stand first in a main clause."""
+    clause, conjunction, comma = joined
+    if clause.question or clause.mode.habit:
+        return False
+    return conjunction is None or (comma and conjunction.expression.name not in _FIRST)
+
+
+def closes(clause: Clause) -> bool:
+    """Return whether a time at the end would belong to something inside a clause."""
+    return holds_clause(clause) or has_infinitive(clause)
 
 
 def holds_clause(clause: Clause) -> bool:

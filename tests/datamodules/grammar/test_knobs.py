@@ -11,10 +11,10 @@ from random import Random
 
 import pytest
 
-from datamodules.grammar.drawing.circumstances import has_infinitive, may_compare, takes_time
+from datamodules.grammar.drawing.circumstances import may_compare, takes_time
 from datamodules.grammar.drawing.clauses import last_part
 from datamodules.grammar.drawing.noun_phrases import CLAUSES_TO_A_PHRASE, kind_of, may_be_two
-from datamodules.grammar.drawing.sentences import Sentences, holds_clause, may_share
+from datamodules.grammar.drawing.sentences import Sentences, closes, holds_clause, may_share
 from datamodules.grammar.drawing.vocabulary import OFFSET, Vocabulary
 from datamodules.grammar.languages import find_language
 from datamodules.grammar.languages.language import NOUN, VERB, Text, is_topic
@@ -22,7 +22,6 @@ from datamodules.grammar.meaning.lexicon import lexicon
 from datamodules.grammar.meaning.phrases import (
     Adverbial,
     Clause,
-    Dated,
     Joined,
     NounPhrase,
     Pronoun,
@@ -50,7 +49,7 @@ def clauses(meaning) -> list[Clause]:
     return [inner for joined in meaning for inner in inner_clauses(joined.clause)]
 
 
-@pytest.mark.parametrize("share", [0.1, 0.4, 0.6])
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.5])
 def test_embedding(share):
     inside = after_first = 0
     for meaning in meanings(2000, 30, embedding=share):
@@ -85,7 +84,7 @@ def is_attractor(subject: NounPhrase) -> bool | None:
     return last.core.plural != subject.core.plural
 
 
-@pytest.mark.parametrize("distance", [1.0, 2.5, 4.0])
+@pytest.mark.parametrize("distance", [1.0, 2.0, 3.0])
 def test_distance(distance):
     found = [words for words, _ in gaps(distance, 0.5)]
     assert sum(found) / len(found) == pytest.approx(distance, rel=TENTH)
@@ -93,7 +92,7 @@ def test_distance(distance):
 
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
 def test_attractors(share):
-    marked = [attractor for _, attractor in gaps(4.0, share) if attractor is not None]
+    marked = [attractor for _, attractor in gaps(3.0, share) if attractor is not None]
     assert sum(marked) / len(marked) == pytest.approx(share, rel=TENTH)
 
 
@@ -134,11 +133,6 @@ def closing(meaning: Sequence[Joined]) -> Iterator[Clause]:
             yield clause
 
 
-def closes(clause: Clause) -> bool:
-    """Return whether a time at the end would belong to something inside a clause."""
-    return holds_clause(clause) or has_infinitive(clause)
-
-
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
 def test_reordering(share):
     last = [one for meaning in meanings(6000, 15, reordering=share) for one in closing(meaning)]
@@ -155,7 +149,7 @@ def test_fronting(share):
 
 def test_what_stands_last_belongs_to_the_clause_that_it_stands_in():
     """No time or place behind a clause, and no relative clause behind an attribute."""
-    for meaning in meanings(2000, 30, embedding=0.6, reordering=0.5):
+    for meaning in meanings(2000, 30, embedding=0.5, reordering=0.5):
         for clause in clauses(meaning):
             if holds_clause(clause):
                 assert clause.place is None
@@ -278,7 +272,7 @@ def test_questions(share):
 def test_comparatives(share):
     found = [
         clause.standard is not None
-        for meaning in meanings(4000, 20, comparatives=share)
+        for meaning in meanings(8000, 20, comparatives=share)
         for clause, conjunction, _ in meaning
         if may_compare(clause) and not told(conjunction)
     ]
@@ -415,24 +409,22 @@ def test_joined_clauses_have_a_conjunction_or_an_opening():
 
 
 def test_a_past_tells_single_events_or_habits():
-    """No single event beside a habit in any clause, and no *yesterday* beside *often*."""
+    """A habit is the only main clause; no clause inside it is one, and none has *yesterday*."""
     once = {time.name for time in lexicon(60).expressions["time_past"]}
     habits = inside = 0
-    for meaning in meanings(3000, 20, embedding=0.6):
+    for meaning in meanings(6000, 12, embedding=0.5):
         every = clauses(meaning)
-        past = [clause for clause in every if clause.mode.tense == "past"]
-        times = [clause.time for clause in past]
-        single = any(
-            isinstance(time, Dated) or (time is not None and time.expression.name in once)
-            for time in times
-        )
-        kinds = {clause.mode.habit for clause in past}
-        assert kinds in (set(), {False}, {True})
-        assert not (single and True in kinds)
-        habits += True in kinds
-        inside += True in kinds and len(every) > len(meaning)
+        if any(clause.mode.habit for clause in every):
+            clause, *others = every
+            assert clause.mode.habit
+            assert not any(other.mode.habit for other in others)
+            time = clause.time
+            assert time is None or time.expression.name not in once
+            assert len(meaning) == 1
+            habits += 1
+            inside += len(others) > 0
     assert habits > 200
-    assert inside > 100
+    assert inside > 30
 
 
 def test_clauses_at_the_same_time_have_one_time():
