@@ -29,7 +29,7 @@ test-all: $(TOOLS) ## Run every test, on every variant and setting, before every
 drill: $(TOOLS) ## Try mistakes, damage, kills, full disks and more, before every release
 	$(VENV)/bin/python -m tests.tools.drill
 
-grammar: $(TOOLS) ## Read 100,000 pairs of the built-in corpus in each language with a separate checker
+grammar: $(TOOLS) ## Read 40,000 pairs of each two languages of the built-in corpus with a separate checker
 	$(VENV)/bin/python -m tests.tools.grammar_checker
 
 benchmark: $(TOOLS) ## Time every variant beside a bare PyTorch loop

@@ -23,6 +23,7 @@ class Notes(Counted):
         self.findings: list[str] = []
         self.is_marked = False  # whether the sentence ends with a question mark
         self.question = ""
+        self.stack: list[Clause] = []  # clauses that are open
         self.closed: list[Clause] = []
 
     def report(self, finding: str) -> None:
@@ -44,12 +45,19 @@ class Notes(Counted):
             clause.times.append(text)
             clause.first |= clause.subject is None
             clause.marks |= {each for each in TIMES if self.is_expression(text, each)}
+            if "habit" in clause.marks:
+                self._repeat()
         elif use == "place":
             clause.place = True
             clause.places.append("")
         elif use == "manner":
             clause.manner = text
             clause.marks.add("manner")
+
+    def _repeat(self) -> None:
+        """Mark the clauses in which a time may tell that they happen again and again."""
+        for clause in self.stack:
+            clause.marks.add("repeated")
 
     def note(self, clause: Clause) -> None:
         """Note which nouns belong to the verb of a complete clause."""

@@ -55,10 +55,9 @@ class Clause:
     """Clitics that are direct objects or recipients (*me*, *nous*)."""
     prepositions: set[str] = field(default_factory=set)
     place: bool = False
-    quality: bool = False
+    quality: str = ""
     complement: bool = False
     tense: str = ""
-    repeated: bool = False  # whether an adverb or time tells that it happens again and again
     adverb: bool = False  # whether an adverb or time has followed the verb
     manner: str = ""
     times: list[str] = field(default_factory=list)

@@ -18,6 +18,7 @@ class Reader(Notes, ABC):
     restricting: ClassVar[frozenset[str]]  # *when* and *while*, which may belong to a time
     places: ClassVar[frozenset[str]]  # prepositions of places
     quantities: ClassVar[tuple[str, ...]]  # determiners of more than one, other than numbers
+    owners: ClassVar[tuple[str, ...]]  # determiners that tell whose a thing is
     dating: ClassVar[str]  # the word before a date
     months: ClassVar[frozenset[str]]
     being: ClassVar[str]  # the verb *be*
@@ -133,6 +134,7 @@ class Reader(Notes, ABC):
         before = mains[-1] if mains else Clause("main", subject=Phrase("?", plural=None))
         return Clause(
             "main", before.conjunction, before.subject, shared=True, mood=before.mood,
+            marks=before.marks & {"repeated"},
         )  # fmt: skip
 
     def is_other_word(self) -> bool:
@@ -205,7 +207,7 @@ class Reader(Notes, ABC):
             self.at += 1
             clause.marks |= {"trait"} if adjective in TRAITS else set()
         self.seen["adjective"][adjective] += 1
-        clause.quality = True
+        clause.quality = adjective
         return True
 
     def _standard(self, degree: str) -> None:
@@ -254,6 +256,8 @@ class Reader(Notes, ABC):
         if head is None or head.pronoun:
             self.report(f"'{self.words[self.at]}' has no antecedent")
             head = head or Phrase("?", plural=None)
+        elif head.determiner in self.owners:
+            self.report(f"'{self.words[self.at]}' tells which of '{head.text}', as its owner does")
         self.at += 1
         begun = Clause("relative", antecedent=head, use=use)
         if use == "subject":

@@ -96,12 +96,12 @@ CLASSES = {"thing": THING, "still": STILL}  # names of several classes at once
 
 @cache
 def _excluded() -> dict[tuple[str, str], frozenset[str]]:
-    found = {}
+    found: dict[tuple[str, str], frozenset[str]] = defaultdict(frozenset)
     for use, classes, verbs in read_lines("sense_verbs.txt"):
         kinds = frozenset(kind for name in classes.split() for kind in CLASSES.get(name, (name,)))
         for verb in verbs.split(", "):
-            found[verb, use] = kinds
-    return found
+            found[verb, use] |= kinds
+    return dict(found)
 
 
 @cache

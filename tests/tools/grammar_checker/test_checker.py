@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.tools.grammar_checker import check_english, check_french, check_german, check_pair
-from tests.tools.grammar_checker.__main__ import LANGUAGES, SETTINGS, pairs, wrong_pairs
+from tests.tools.grammar_checker.__main__ import LANGUAGES, SETTINGS, Languages, pairs, wrong_pairs
 from tests.tools.grammar_checker.words import FOLDER
 
 
@@ -43,7 +43,7 @@ def read_plants() -> list[Plant]:
 PLANTS = read_plants()
 
 
-MOST_PAIRS = 21_000  # pairs of a setting in which errors are planted, at most
+MOST_PAIRS = 16_000  # pairs of a setting in which errors are planted, at most
 FEWEST = 20  # sentences in which each kind of error is planted, at least
 
 
@@ -51,7 +51,7 @@ class Drawn:
     """Right pairs of all settings in turn, drawn as far as they are looked at."""
 
     def __init__(self, language: str) -> None:
-        every = (pairs(setting, MOST_PAIRS, language) for setting in SETTINGS)
+        every = (pairs(setting, MOST_PAIRS, ("en", language)) for setting in SETTINGS)
         self._source = (pair for turn in zip(*every, strict=True) for pair in turn)
         self._drawn: list[tuple[str, str]] = []
 
@@ -68,23 +68,23 @@ class Drawn:
 drawn = cache(Drawn)
 
 
-def wrong(setting: str, most: int, language: str) -> list[tuple[str, str, list[str]]]:
-    return list(islice(wrong_pairs(setting, most, language), 5))
+def wrong(setting: str, most: int, languages: Languages) -> list[tuple[str, str, list[str]]]:
+    return list(islice(wrong_pairs(setting, most, languages), 5))
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("languages", LANGUAGES, ids="-".join)
 @pytest.mark.parametrize("setting", ["default", "hard"])
-def test_the_grammar_writes_right_pairs(setting: str, language: str) -> None:
-    assert wrong(setting, 700, language) == []
+def test_the_grammar_writes_right_pairs(setting: str, languages: Languages) -> None:
+    assert wrong(setting, 400, languages) == []
 
 
 @pytest.mark.exhaustive
 @pytest.mark.long
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("languages", LANGUAGES, ids="-".join)
 @pytest.mark.parametrize("setting", list(SETTINGS))
-def test_the_grammar_writes_thousands_of_right_pairs(setting: str, language: str) -> None:
-    """``make grammar`` reads 100,000 pairs of each language."""
-    assert wrong(setting, 3_000, language) == []
+def test_the_grammar_writes_thousands_of_right_pairs(setting: str, languages: Languages) -> None:
+    """``make grammar`` reads 40,000 pairs of each two languages."""
+    assert wrong(setting, 2_000, languages) == []
 
 
 def with_capital(sentence: str, first: str) -> str:
@@ -173,16 +173,3 @@ def test_sides_are_checked_alone() -> None:
     assert check_english("The trees near the house is old.") != []
     assert check_german("Die Bäume nahe dem Haus sind alt.") == []
     assert check_german("Die Bäume nahe dem Haus ist alt.") != []
-
-
-def test_a_habit_beside_a_single_event() -> None:
-    """In one sentence a past is one of habits, or of single events: relative clauses too."""
-    assert check_french("Le samedi, les hommes commandaient des œufs, mais je dormais.") == []
-    assert check_french("Le samedi, les hommes commandaient des œufs, mais j'ai dormi.") != []
-    assert check_french("Il cherchait souvent l'animal qui voyait le chat.") == []
-    assert check_french("Il cherchait souvent l'animal qui a vu le chat.") != []
-    assert check_french("La nuit dernière, il a cherché l'animal qui a vu le chat.") == []
-    assert check_french("Il dit toujours qu'il a cherché le chat.") == []
-    # What happens every year may be his saying.
-    assert check_french("Il dit que le chat qui est tombé était malade tous les ans.") == []
-    assert check_french("Le chat qui est tombé dormait tous les ans.") != []

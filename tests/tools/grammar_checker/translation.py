@@ -1,9 +1,9 @@
 """Which noun belongs to which verb, and for which noun a pronoun stands.
 
 Clauses stand side by side, joined by conjunctions. In a clause that is not the first, *he*, *she*,
-*it* or *they* as the subject stands for the subject of the clause before, and as the object for its
-object. Subject and object are those of English: in *das Haus gefällt dem Mann*, the subject is the
-man, as in *the man likes the house*.
+*it* or *they* stands for the subject or the object of the clause before. Subject and object are
+those of English: in *das Haus gefällt dem Mann*, the subject is the man, as in *the man likes the
+house*.
 """
 
 from collections import Counter, defaultdict
@@ -69,19 +69,44 @@ class Placed(NamedTuple):
     or an infinitive."""
 
 
-def wrong_references(clauses: Sequence[Roles]) -> Iterator[str]:
-    """Yield the pronouns that do not agree with the noun in the clause before."""
+class Meant(NamedTuple):
+    """A pronoun, with what it may stand for in the clause before."""
+
+    pronoun: Mention
+    noun: Mention  # what it should stand for
+    roles: frozenset[int]  # the places of ``Roles`` that it fits
+
+
+def _meant(clauses: Sequence[Roles]) -> Iterator[Meant]:
     for before, after in pairwise(clauses):
         for place, pronoun in enumerate(after):
-            nouns = [before[place]] if place else [each for each in before if each is not None]
-            known = [noun for noun in nouns if noun is not None and pronoun is not None]
-            if not known or pronoun is None or not pronoun.pronoun:
+            known = {role: noun for role, noun in enumerate(before) if noun is not None}
+            noun = before[place] or before[1 - place]
+            if noun is None or pronoun is None or not pronoun.pronoun:
                 continue
-            if not any(noun.pronoun or _may_mean(pronoun, noun) for noun in known):
-                yield f"'{pronoun.text}' cannot stand for '{known[0].text}'"
+            fitting = (role for role, each in known.items() if _may_mean(pronoun, each))
+            yield Meant(pronoun, noun, frozenset(fitting))
+
+
+def wrong_references(clauses: Sequence[Roles]) -> Iterator[str]:
+    """Yield the pronouns that agree with no noun in the clause before."""
+    for pronoun, noun, roles in _meant(clauses):
+        if not roles:
+            yield f"'{pronoun.text}' cannot stand for '{noun.text}'"
+
+
+def _other_references(clauses: Sequence[Roles], others: Sequence[Roles]) -> Iterator[str]:
+    """Yield the pronouns that stand for something else in the translation."""
+    one, other = list(_meant(clauses)), list(_meant(others))
+    if len(one) == len(other):
+        for here, there in zip(one, other, strict=True):
+            if not here.roles & there.roles:
+                yield f"'{here.pronoun.text}' stands for another noun than '{there.pronoun.text}'"
 
 
 def _may_mean(pronoun: Mention, noun: Mention) -> bool:
+    if noun.pronoun:
+        return True
     unlike = {noun.human, pronoun.human} == {"h", "-"}
     return not unlike and bool(noun.genders & pronoun.genders)
 
@@ -228,6 +253,7 @@ def differences(first: Counted, second: Counted, table: Translations) -> Iterabl
         yield "noun: another number of words"
     yield from wrong_references(first.mains)
     yield from wrong_references(second.mains)
+    yield from _other_references(first.mains, second.mains)
     yield from wrong_senses(first.governed, second.governed, table)
     if table is IN_FRENCH and one["perfect"].total() > other["perfect"].total():
         yield "a perfect without a passé composé"

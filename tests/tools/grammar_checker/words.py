@@ -158,7 +158,7 @@ def _french_nouns() -> tuple[dict[str, list[NounForm]], dict[str, int]]:
             nouns[singular].append(NounForm(singular, genders, (False,)))
             nouns[plural].append(NounForm(singular, genders, (True,)))
         for form in (singular, plural):
-            words = form.split()
+            words = form.replace("'", "' ").split()
             longest[words[0]] = max(longest.get(words[0], 1), len(words))
     return dict(nouns), longest
 

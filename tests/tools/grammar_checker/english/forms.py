@@ -11,8 +11,9 @@ DETERMINERS: dict[str, bool | None] = {
     "the": ANY, "a": ONE, "an": ONE, "some": MANY, "any": MANY, "this": ONE, "these": MANY,
     "my": ANY, "our": ANY, "his": ANY, "her": ANY, "its": ANY, "their": ANY, "every": ONE,
     "many": MANY, "several": MANY, "two": MANY, "three": MANY, "four": MANY, "whose": ANY,
+    "'s": ANY,
 }  # fmt: skip
-MASS_TOO = ("the", "some", "any", "this", "my", "our", "his", "her", "its", "their", "whose")
+MASS_TOO = ("the", "some", "any", "this", "my", "our", "his", "her", "its", "their", "whose", "'s")
 """Determiners of nouns without plural."""
 MEANINGS = {
     "this": "this", "these": "this", "my": "my", "our": "our", "his": "his", "her": "his",
@@ -71,7 +72,7 @@ class EnglishNouns(Reader):
         self.seen["name"][name] += 1
         place += title + 1
         if self.words[place] == "'s":
-            return self._group(place + 1, "the")
+            return self._group(place + 1, "'s")
         self.at = self.after_phrase = place
         genders = TITLES[self.words[before]] if title else NAMES.get(name, "n")
         return Phrase(name, 3, genders, noun="name")
@@ -95,7 +96,7 @@ class EnglishNouns(Reader):
         plural = form.plurals[0]
         self.nouns[form.lemma, plural] += 1
         if self.words[place + 1] == "'s":
-            return self._group(place + 2, "the")
+            return self._group(place + 2, "'s")
         self.at = self.after_phrase = place + 1
         asked = bool(self.stack[0].asked)  # *is the man in the house ill*
         if (

@@ -1,5 +1,7 @@
 """Reads an English sentence."""
 
+from collections import Counter
+
 from tests.tools.grammar_checker.english.comparatives import needs_ending
 from tests.tools.grammar_checker.english.forms import WORDS
 from tests.tools.grammar_checker.english.verbs import (
@@ -8,6 +10,7 @@ from tests.tools.grammar_checker.english.verbs import (
     FRAMES,
     HAVE,
     HELPERS,
+    STATES,
     EnglishVerbs,
 )
 from tests.tools.grammar_checker.parts import Clause, Phrase
@@ -48,6 +51,7 @@ class EnglishReader(EnglishVerbs):
     being, standards = "be", {"as": ("as",), "more": ("than",)}
     places, dating, months = PLACES, "on", MONTHS
     quantities = ("some", "many", "several", "two", "three", "four")
+    owners = ("my", "our", "his", "her", "its", "their", "'s")
     joining = frozenset(("and", "but"))
 
     def asks(self, clause: Clause) -> bool:
@@ -251,7 +255,23 @@ class EnglishReader(EnglishVerbs):
         frame = f"{clause.particle}+{preposition}" if clause.particle else preposition
         return frame in FRAMES[clause.verb]
 
+    def check_sentence(self) -> None:
+        super().check_sentence()
+        told = Counter(
+            (clause.quality or clause.verb, clause.particle, clause.negated, *clause.prepositions)
+            for clause in self.closed
+            if clause.quality or clause.verb not in ("?", "be")
+        )
+        for (what, *_), count in told.items():
+            if count > 1:
+                self.report(f"'{what}' is said twice")
+
     def close(self, clause: Clause) -> None:
+        if clause.tense == "perfect" and clause.conjunction == "before":
+            self.report(f"'{clause.verb}' in the perfect behind before")
+        states = clause.verb == "be" or clause.verb in STATES
+        if clause.tense == "perfect" and states and not clause.marks & {"never", "frequency"}:
+            self.report(f"'{clause.verb}' in the perfect tells of a state")
         direct = clause.direct is not None or clause.gap is not None
         if clause.direct is not None and clause.gap is not None:
             self.report(f"'{clause.verb}' has two objects")
@@ -271,7 +291,7 @@ class EnglishReader(EnglishVerbs):
             case "r":
                 return clause.complement and not direct
             case "be":
-                return (clause.quality or clause.place) and not direct and not others
+                return bool(clause.quality or clause.place) and not direct and not others
             case "i":
                 return not (direct or others or clause.complement)
             case "d":

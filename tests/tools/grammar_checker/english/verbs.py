@@ -20,6 +20,8 @@ BASES = WORDS.bases | {"be"}
 FRAMES = WORDS.frames | {"be": frozenset(("be",)), "?": frozenset(("i", "d")), "": frozenset()}
 SENSING = ("see", "hear", "feel", "smell", "taste", "remember", "understand")
 """Verbs with *could* for what was done once (*could hear*)."""
+STATES = ("love", "like", "know", "want", "remember", "prefer", "hate")
+STAYING = ("stay", "remain")
 COMPARING = ("more", "less", "as")
 
 
@@ -78,7 +80,13 @@ class EnglishVerbs(EnglishNouns):
         if not persons & set(fitting):
             self.report(f"'{word}' does not agree with its subject '{clause.subject.text}'")
         self.seen["verb"][clause.verb] += 1
+        self._mark_states(clause)
         self._chain(clause)
+
+    def _mark_states(self, clause: Clause) -> None:
+        clause.marks |= {"never"} if clause.negated and "not" not in clause.marks else set()
+        if clause.tense == "past" and clause.verb in STATES and not clause.passive:
+            clause.marks.add("state")
 
     def _finite(self, clause: Clause, word: str, persons: set[str]) -> tuple[str, tuple[str, ...]]:
         """Read what follows the first word of a verb group; return its tense and persons."""
@@ -226,6 +234,7 @@ class EnglishVerbs(EnglishNouns):
             if after == "be":
                 self._be(clause)
             self.seen["verb"][clause.verb] += 1
+        clause.marks |= {"staying"} if clause.verb in STAYING else set()
         if clause.passive and clause.verb == "be":
             self.report("'be' has no passive")
         self.particle(clause)

@@ -3,7 +3,7 @@
 import re
 
 from tests.tools.grammar_checker.french.nouns import DETERMINERS, WORDS
-from tests.tools.grammar_checker.french.relatives import PLACES, FrenchRelatives
+from tests.tools.grammar_checker.french.relatives import DEFINITE, PLACES, FrenchRelatives
 from tests.tools.grammar_checker.french.verbs import RANKS, is_pronominal
 from tests.tools.grammar_checker.parts import Clause, Phrase, united
 from tests.tools.grammar_checker.senses import gender_of_french, human_of_french
@@ -36,6 +36,13 @@ TONIC_VERBS = frozenset(
      "assister", "adhérer", "croire", "aspirer", "contribuer", "procéder")
 )  # fmt: skip
 """Verbs with *à* and a pronoun for a person (*pense à elle*), not *lui*."""
+INSTITUTIONS = frozenset(
+    ("école", "bureau", "hôpital", "restaurant", "gare", "cinéma", "théâtre", "musée", "marché",
+     "université", "aéroport", "bibliothèque", "supermarché", "banque", "usine", "hôtel", "stade",
+     "piscine", "zoo", "cirque", "café", "bar", "église", "boulangerie", "opéra", "club", "lycée",
+     "tribunal", "parc", "port", "cafétéria", "gymnase", "camping", "cimetière", "collège")
+)  # fmt: skip
+"""Where *à* tells a place (*au cinéma*)."""
 ASKING = {
     "qu' est-ce que": "what", "qu' est-ce qu'": "what", "où est-ce que": "where",
     "où est-ce qu'": "where", "est-ce que": "whether", "est-ce qu'": "whether", "qui": "who",
@@ -52,6 +59,7 @@ class FrenchReader(FrenchRelatives):
     being, standards = "être", dict.fromkeys(("as", "more"), ("que", "qu'"))
     places, dating, months = PLACES, "le", MONTHS
     quantities = ("des", "quelques", "beaucoup", "plusieurs", "deux", "trois", "quatre")
+    owners = ("mon", "ma", "mes", "son", "sa", "ses", "notre", "nos", "leur", "leurs")
     joining = frozenset(("et", "mais"))
 
     def asks(self, clause: Clause) -> bool:
@@ -84,18 +92,6 @@ class FrenchReader(FrenchRelatives):
     def mood_after(self, conjunction: str) -> str:
         return "subjunctive" if conjunction.startswith(("bien ", "avant ")) else ""
 
-    def expression(self) -> bool:
-        clause, time = self.clause, self.expression_at(self.at, "time")
-        repeated = time > 0 and time == self.expression_at(self.at, "habit")
-        read = super().expression()
-        clause.repeated |= read and repeated and not self._may_belong_outside()
-        return read
-
-    def _may_belong_outside(self) -> bool:
-        """Return whether a time here may tell when an outer clause in the present happens."""
-        outer = [clause for clause in self.stack[:-1] if clause.verb]
-        return any(clause.tense not in ("imperfect", "compound") for clause in outer)
-
     def phrase(self) -> None:
         if self._pronoun() or self.quality():
             return
@@ -120,6 +116,8 @@ class FrenchReader(FrenchRelatives):
         named = phrase.noun == "name" and preposition == "à" and self.choose(self.at)
         if preposition == "à" and (phrase.noun == "town" or named):  # a town may be called Sonia
             preposition = "in"
+        if preposition == "à" and self._is_at(phrase):
+            preposition = "in"
         if preposition in PLACES:
             self.note_place(phrase, preposition)
         self.subject_or_attribute(phrase, preposition)
@@ -129,6 +127,14 @@ class FrenchReader(FrenchRelatives):
         indefinite = any(part.determiner in INDEFINITE for part in parts)
         if clause.direct is phrase and clause.negated and indefinite:
             self.report(f"'{phrase.text}' needs de after a negation")
+
+    def _is_at(self, phrase: Phrase) -> bool:
+        """Return whether *à* tells a place here (*au cinéma*)."""
+        frames = WORDS.frames.get(self.clause.verb, frozenset())
+        definite = phrase.determiner in (*DEFINITE, "") and not phrase.plural
+        if not definite or phrase.noun not in INSTITUTIONS:
+            return False
+        return not frames & {"à", "dà"} or self.choose(3000 + self.at)
 
     def full_phrase(self, place: int, bare: str = "", preposition: str = "") -> Phrase | None:
         """Read a noun phrase, or two with *et* between them; *à* and *de* are said twice."""
@@ -223,8 +229,8 @@ class FrenchReader(FrenchRelatives):
                 self.subject_or_attribute(phrase, "")
 
     def close(self, clause: Clause) -> None:
-        self.check_past(clause)
         self._check_event(clause)
+        self._check_goal(clause)
         self._place_clitics(clause)
         self.resolve_dont(clause)
         direct = clause.direct is not None or clause.gap is not None
@@ -250,6 +256,21 @@ class FrenchReader(FrenchRelatives):
             self.report(f"a negation before '{clause.verb} à beaucoup'")
         clause.direct = clause.direct or (before if direct else None)
         self._check_participle(clause, before)
+
+    def check_sentence(self) -> None:
+        super().check_sentence()
+        self.check_habits()
+
+    def _check_goal(self, clause: Clause) -> None:
+        """Check that *aller à* has a definite place: *aller dans une maison*."""
+        goal = clause.governed
+        if clause.verb == "aller" and goal is not None and "à" in clause.prepositions:
+            some = INDEFINITE + self.quantities + self.owners
+            if any(
+                each.determiner in some or each.determiner.isdigit() or each.noun == "quartier"
+                for each in goal.parts or (goal,)
+            ):
+                self.report(f"'aller à {goal.text}' must be dans")
 
     def _check_event(self, clause: Clause) -> None:
         """Check that *pouvait* is no single event (*a pu*)."""
@@ -319,7 +340,7 @@ class FrenchReader(FrenchRelatives):
         for frame in frames:
             match frame:
                 case "be":
-                    fits = (clause.quality or clause.place) and not (direct or recipient)
+                    fits = bool(clause.quality or clause.place) and not (direct or recipient)
                 case "i":
                     fits = not (direct or recipient)
                 case "d":

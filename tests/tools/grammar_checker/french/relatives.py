@@ -97,6 +97,9 @@ class FrenchRelatives(FrenchVerbs):
             clause.prepositions.add("de")
             return
         clause.use = "owner"
+        subject = clause.subject
+        if subject and (subject.determiner.isdigit() or subject.determiner in self.quantities):
+            self.report(f"'dont {subject.determiner}' reads as some of them")
         if not definite:
             self.report("'dont' without a noun with le, la, les")
 

@@ -17,6 +17,15 @@ AVOIR = auxiliary_forms()
 COMPOUND = {"present": "compound", "subjunctive": "past subjunctive"}
 """Compound tenses by the tense of their auxiliary."""
 NEGATIONS = ("pas", "jamais")
+STATES = frozenset(
+    ("être", "avoir", "aimer", "adorer", "détester", "haïr", "savoir", "connaître", "vouloir",
+     "pouvoir", "devoir", "préférer", "plaire", "déplaire", "manquer", "appartenir", "ressembler",
+     "croire", "penser", "espérer", "craindre", "tenir", "dépendre", "se souvenir", "respecter",
+     "posséder", "porter", "admirer", "envier", "habiter", "vivre", "mériter", "ignorer",
+     "mépriser", "douter", "convenir", "se méfier", "se fier", "valoir",
+     "compter")
+)  # fmt: skip
+"""Verbs whose imperfect tells how things were."""
 LINKS = {"de": "de", "d'": "de", "à": "à"}
 
 
@@ -27,9 +36,6 @@ class Infinitive(NamedTuple):
 
 
 class FrenchVerbs(FrenchNouns):
-    habits = events = False
-    """Whether a past so far is one of habits, and whether one is a single event."""
-
     def verb_begins(self) -> bool:
         word, clause = self.words[self.at], self.clause
         if word in ("ne", "n'", "me", "m'", "lui", "se", "s'", "y"):
@@ -69,7 +75,8 @@ class FrenchVerbs(FrenchNouns):
         forms = self._in_mood(clause, word, any(is_own(clause, clitic) for clitic in clitics))
         self.at += 1
         self._negation(clause, negated)
-        clause.repeated |= self.take("frequency") or self.words[self.at - 1] == "jamais"
+        if self.words[self.at - 1] == "jamais" or self.take("frequency"):
+            clause.marks.add("repeated")
         auxiliary = self._auxiliary(forms)
         if auxiliary is None:
             self._simple(clause, word, forms)
@@ -209,13 +216,17 @@ class FrenchVerbs(FrenchNouns):
         self.at += 1
         return verb
 
-    def check_past(self, clause: Clause) -> None:
-        """Check that no single event stands beside a habit, in all clauses so far."""
-        # A time behind a single event in an inner clause may belong to an outer clause.
-        self.habits |= clause.repeated and clause.tense == "imperfect"
-        self.events |= clause.tense == "compound"
-        if self.habits and self.events:
-            self.report("a single event beside a habit")
+    def check_habits(self) -> None:
+        """Check that an event in the imperfect is a habit, or happens while another does."""
+        habits = [clause for clause in self.closed if "repeated" in clause.marks]
+        wide = any(clause.first or clause.conjunction in self.restricting for clause in habits)
+        for clause in self.closed:
+            free = clause.kind == "complement" or clause in habits or wide
+            related = clause.conjunction in self.conditional | self.restricting
+            state = clause.passive or clause.modal in STATES
+            event = clause.tense == "imperfect" and not state
+            if event and not free and not related:
+                self.report(f"'{clause.verb}' in the imperfect without a habit")
 
     def _infinitive(self, clause: Clause) -> Infinitive | None:
         place, frames = self.at, WORDS.frames.get(clause.verb, frozenset())

@@ -189,17 +189,19 @@ class GermanClauses(GermanVerbs):
             ended
             for middle, items in self._fields(place, front)
             for end, group in self.last_verbs(middle)
-            if self.words[end] in (",", ".", "als", "wie")
+            if self.words[end] in (",", ".", "als", "wie") or any(self.infinitives_with_zu(end))
             for ended in self._finished(end, Parts(items, group, gap, front=len(front)))
         ]
         return list(dict.fromkeys(found))
 
-    def _infinitive_clauses(self, place: int) -> Ends:
-        key = "infinitive", place
+    def _infinitive_clauses(self, place: int, bare: bool = False) -> Ends:
+        """Return the infinitive clauses at a place; without a comma, a ``bare`` infinitive."""
+        key = "bare" if bare else "infinitive", place
         found = self._clauses.get(key)
         if found is None:
             found = self._clauses[key] = []
-            for middle, items in self._fields(place, ()):
+            fields: Iterator[Field] = iter([(place, ())]) if bare else self._fields(place, ())
+            for middle, items in fields:
                 for end, verb in self.infinitives_with_zu(middle):
                     group = Group((verb,), "", ANY)
                     for person in ANY:
@@ -226,14 +228,15 @@ class GermanClauses(GermanVerbs):
         if items and items[-1].compares:
             for end, quality in self.standards(place, items[-1]):
                 yield from self._followed(end, parts._replace(items=(*items[:-1], quality)))
-        if self.words[place] != ",":
+        bare = self.words[place] != ","
+        if parts.infinitive is None and has_infinitive(parts.group):
+            for end, result in self._infinitive_clauses(place + (not bare), bare):
+                yield from self._followed(end, parts._replace(infinitive=result))
+        if bare:
             return
         candidates = [each for each in range(parts.front, len(items)) if items[each].nominal]
         for end, extended in self._with_relative(place, items, candidates):
             yield from self._followed(end, parts._replace(items=extended))
-        if parts.infinitive is None and has_infinitive(parts.group):
-            for end, result in self._infinitive_clauses(place + 1):
-                yield from self._followed(end, parts._replace(infinitive=result))
         after = self.words[place + 1]
         if parts.that is None and after == "dass" and takes(parts.group.lowest, "dass"):
             for end, result in self.subordinate_clauses(place + 2, "dass"):

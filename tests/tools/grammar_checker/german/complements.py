@@ -27,6 +27,8 @@ REFLEXIVE = {"mich": ("a", ("1s",)), "mir": ("d", ("1s",)), "uns": ("ad", ("1p",
 """Pronouns that may be reflexive, with cases and persons; *sich* stands for the third person."""
 MODALS = ("können", "müssen", "dürfen")
 THIRD = ("3s", "3p")
+AT = ("Flughafen", "Universität", "Bahnhof", "Hafen", "Schule", "Hochschule", "Haus")
+"""Where *an* tells a place."""
 NO_ITEM = Item("", "")
 
 
@@ -241,7 +243,7 @@ def _is_place(pronoun: Item | None, gap: Reading | None) -> bool:
 
 def _resting(item: Item, verb: str) -> list[Tally]:
     """Return the tallies of the readings in which the item tells a place."""
-    if not item.determiner:
+    if not item.determiner or (item.preposition == "an" and not _is_at(item)):
         return []
     case = RESTING.get(item.preposition, "")
     places = [
@@ -250,6 +252,11 @@ def _resting(item: Item, verb: str) -> list[Tally]:
         if each.case == case
     ]
     return list(dict.fromkeys(each.tally + place for each, place in places))
+
+
+def _is_at(item: Item) -> bool:
+    """Return whether *an* tells a place here (*am Flughafen*)."""
+    return any(noun_of(each) in AT for each in item.readings)
 
 
 def _attributive(parts: Parts, item: Item) -> list[Tally]:

@@ -34,7 +34,8 @@ def _prepositions() -> dict[str, list[tuple[tuple[str, ...], str]]]:
         for words, use in entries:
             name = use.removeprefix("place ")
             if name in ("acc", "dat", "gen", "both"):
-                cases[words] = "ad" if words[0] in TWO_WAY else name[0]
+                two_way = len(words) == 1 and words[0] in TWO_WAY
+                cases[words] = "ad" if two_way else name[0]
     found: dict[str, list[tuple[tuple[str, ...], str]]] = {}
     for words in sorted(cases, key=len, reverse=True):
         found.setdefault(words[0], []).append((words, cases[words]))

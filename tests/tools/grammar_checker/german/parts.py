@@ -112,6 +112,7 @@ def _by_class(reading: Reading, genders: set[str]) -> set[str]:
     fits nothing else.
     """
     name = next((word for kind, word, *_ in reading.tally if kind == "name"), "")
-    if noun_of(reading) in WORDS.persons or name in NAMES:
+    noun = noun_of(reading)
+    if noun in WORDS.persons or (not noun and name in NAMES):
         return {"x"} if "n" in genders else set()
     return {gender.upper() for gender in genders}

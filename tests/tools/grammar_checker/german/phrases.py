@@ -81,7 +81,7 @@ def _determiners() -> dict[str, list[Determiner]]:
             if gender == "p":
                 for stem, meaning in QUANTITIES.items():
                     found[stem + strong].append(Determiner(stem, case, gender, False, meaning))
-            else:
+            elif case != "g":
                 found["etwas"].append(Determiner("etwas", case, gender, False))
     return dict(found)
 
