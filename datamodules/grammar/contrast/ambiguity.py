@@ -143,10 +143,15 @@ def _may_stand_for_a_clause(clause: Clause, name: str) -> bool:
 def could_be_reversed(clause: Clause, subject: NounPhrase, language: Language) -> bool:
     """Return whether a verb in the other number makes the object the subject.
 
-    So in *Das Kind sehen die Frauen*, and in *die Frau, die die Männer sehen*.
+    So in *Das Kind sehen die Frauen*, in *die Frau, die die Männer sehen*, and in *Was sieht die
+    Frauen?*
     """
+    if clause.mode.passive or language.verb_of_another_case(clause.verb) is None:
+        return False
+    if clause.question == "what":
+        return subject.person != THIRD_SINGULAR and not _shows_case(subject, language)
     other = clause.antecedent if clause.gap == "object" else clause.object
-    if other is None or clause.mode.passive or language.verb_of_another_case(clause.verb) is None:
+    if other is None:
         return False
     two = isinstance(other, NounPhrase) and other.beside is not None  # *sieht ein Tier und Kühe*
     agrees = two or (other.person != THIRD_SINGULAR) != subject.plural

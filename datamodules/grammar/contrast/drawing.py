@@ -2,28 +2,49 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import islice, zip_longest
+
+from typing_extensions import override
 
 from datamodules.contrast_pairs import ContrastPair
 from datamodules.grammar.contrast.edits import Right, Site
 from datamodules.grammar.contrast.errors import CATEGORIES, CONTROLLED
-from datamodules.grammar.drawing.draws import Pool, Share
+from datamodules.grammar.drawing.draws import Pool
+from datamodules.grammar.drawing.plans import Plan
 from datamodules.grammar.drawing.sentences import Sentences
 from datamodules.grammar.languages.language import Language
-from datamodules.grammar.meaning.phrases import Joined
+from datamodules.grammar.meaning.phrases import Clause, Joined, NounPhrase
 from datamodules.grammar.pairs import punctuated
 
 FARTHEST = 20  # largest distance of a pair, in words
 DISTANCES = range(1, FARTHEST + 1)
 EACH = 500  # pairs of every distance, over all categories
 MOST_OF_ONE = 2 * EACH  # pairs of one category and distance to choose from
-USUAL_SENTENCES, MOST_SENTENCES = 20_000, 75_000  # sentences drawn as in the corpus, and in all
+ANY_SENTENCES, MOST_SENTENCES = 20_000, 75_000  # sentences for all distances, and in all
+RICH = {"ambiguity": 0.6, "coordination": 0.9, "moods": 0.3, "separable": 0.3}
+"""Knobs of every other sentence, at least, if the corpus has the construction at all."""
+FAR = {"distance": 10.0, "embedding": 1.0, "coordination": 0.9, "pronouns": 0.0, "questions": 0.0}
+"""Knobs of later sentences, for more words between a noun and its verb."""
 SHORTEST = 5  # fewest words of a sentence
-MOST_EMBEDDING = 0.7  # the knob ``embedding`` of later sentences: more words before the verb
+SPARE = 10  # pairs of a form that may be too many
 STEP = 7  # forms from the first form of a distance to that of the next
 PRESENT = Pool(("present",), (1,))  # its verbs show the number of their subject
 
 Cells = dict[tuple[int, str, str], list[ContrastPair]]  # pairs by distance, category and right form
+
+
+class FarSentences(Sentences):
+    """Writer of sentences whose subjects hold a relative clause with another inside it."""
+
+    @override
+    def _draw_subject(
+        self, clause: Clause, frame: str, distance: int, plan: Plan | None, apart: NounPhrase | None
+    ) -> NounPhrase:
+        if plan is not None and plan.inside is None:
+            plan.inside = Plan(plan.depth + 1)
+            self.budget.clauses += 1
+        return super()._draw_subject(clause, frame, distance, plan, apart)
 
 
 def draw_contrast(
@@ -33,18 +54,23 @@ def draw_contrast(
     random, lexicon = sentences.random, sentences.vocabulary.lexicon
     cells: Cells = defaultdict(list)
     made: Counter[int | tuple[int, str]] = Counter()  # by distance, and by category as well
-    for usual, meaning in _meanings(sentences, longest):
+    forms: dict[str, Counter[str]] = defaultdict(Counter)
+    for far, meaning in _meanings(sentences, longest):
         lacking = [distance for distance in DISTANCES if made[distance] < EACH]
-        if not lacking:
+        if far and not lacking:
             break
-        wanted = DISTANCES if usual else lacking
+        wanted = lacking if far else DISTANCES
         right = Right(meaning, source, target, lexicon, random)
         for category, site in _sites(right):
             distance = _distance(right, site.decides, site.near)
-            if distance in wanted and made[distance, category] < MOST_OF_ONE:
+            known = made[distance, category] >= MOST_OF_ONE or _is_common(
+                forms[category], site.form
+            )
+            if distance in wanted and not known:
                 pair = _pair(right, category, site)
                 if pair is not None and pair.distance is not None:
                     made.update((pair.distance, (pair.distance, category)))
+                    forms[category][site.form] += 1
                     cells[pair.distance, category, site.form].append(pair)
     return [pair for distance in DISTANCES for pair in _evenly(cells, distance)]
 
@@ -53,18 +79,28 @@ def _sites(right: Right) -> Iterator[tuple[str, Site]]:
     return ((category, site) for category, find in CATEGORIES.items() for site in find(right))
 
 
-def _meanings(sentences: Sentences, longest: int) -> Iterator[tuple[bool, list[Joined]]]:
-    """Yield sentences, each with whether it is as usual: later ones show more errors far away.
+def _is_common(forms: Counter[str], form: str) -> bool:
+    """Return whether a form has twice as many pairs as the forms of a category have on average."""
+    return bool(forms) and forms[form] >= SPARE + 2 * forms.total() / len(forms)
 
-    Few English verbs far from their subject show a number: most in long sentences in the present.
+
+def _meanings(sentences: Sentences, longest: int) -> Iterator[tuple[bool, list[Joined]]]:
+    """Yield sentences, each with whether it is one of the later ones: for errors far away.
+
+    Every other one is rich in constructions that are rare. Few English verbs far from their subject
+    show a number: most in the present, behind a relative clause.
     """
-    for number in range(MOST_SENTENCES):
-        usual = number < USUAL_SENTENCES
-        if number == USUAL_SENTENCES:
-            sentences.tenses, sentences.embedding = PRESENT, Share(MOST_EMBEDDING)
-        least = SHORTEST if usual else longest // 2
-        words = least + int(sentences.random() * (longest - least + 1))
-        yield usual, sentences.sentence(words)
+    vocabulary, knobs, random = sentences.vocabulary, sentences.knobs, sentences.random
+    rich = {name: max(getattr(knobs, name), least) for name, least in RICH.items()}
+    rich = {name: share for name, share in rich.items() if getattr(knobs, name)}
+    writers = sentences, Sentences(vocabulary, replace(knobs, **rich), random)
+    for number in range(min(ANY_SENTENCES, MOST_SENTENCES)):
+        words = SHORTEST + int(random() * (longest - SHORTEST + 1))
+        yield False, writers[number % 2].sentence(words)
+    later = FarSentences(vocabulary, replace(knobs, **FAR), random)
+    later.tenses = PRESENT
+    for _ in range(ANY_SENTENCES, MOST_SENTENCES):
+        yield True, later.sentence(longest // 2 + int(random() * (longest // 6 + 1)))
 
 
 def _evenly(cells: Cells, distance: int) -> Iterator[ContrastPair]:

@@ -7,6 +7,7 @@ Categories follow LingEval97 (Sennrich 2017); a language without the category yi
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import pairwise
 from operator import ne
 
 from datamodules.grammar.contrast.ambiguity import (
@@ -43,9 +44,11 @@ from datamodules.grammar.languages.language import (
 from datamodules.grammar.meaning.phrases import (
     ANIMATE,
     THIRD_PLURAL,
+    THIRD_SINGULAR,
     Clause,
     Noun,
     NounPhrase,
+    Participant,
     Pronoun,
 )
 
@@ -192,28 +195,35 @@ def case(right: Right) -> Iterator[Site]:
 def reflexive(right: Right) -> Iterator[Site]:
     """Yield *him* for *himself*, and the reverse, with verbs that fit both."""
     for clause in right.clauses:
-        pronoun, subject = clause.object, _subject_phrase(clause)
-        if not isinstance(pronoun, Pronoun) or subject is None or not clause.verb.reflexive:
+        pronoun, subject = clause.object, subject_of(clause)
+        third = subject.person in (THIRD_SINGULAR, THIRD_PLURAL)
+        if not (isinstance(pronoun, Pronoun) and clause.verb.reflexive and third):
             continue
-        gender = pronoun.gender if pronoun.noun is None else pronoun.noun.gender
-        fits = pronoun.person == THIRD_PLURAL or gender == subject.core.noun.gender
+        fits = pronoun.person == THIRD_PLURAL or _gender(pronoun) == _gender(subject)
         if subject.person == pronoun.person and fits and not clause.mode.passive:
             other = pronoun._replace(reflexive=not pronoun.reflexive)
             change = [(clause, {"object": other})]
             form = "reflexive" if pronoun.reflexive else "plain"
-            yield from _sites(right, (subject.unit, NOUN), (clause.unit,), change, form)
+            named = isinstance(subject, NounPhrase)
+            place = (subject.unit, NOUN) if named else (clause.unit, SUBJECT)
+            yield from _sites(right, place, (clause.unit, OBJECT), change, form, whole=True)
 
 
 def clitics(right: Right) -> Iterator[Site]:
-    """Yield two pronouns before a French verb in the wrong order (*le me donne*)."""
-    for clause in right.clauses:
-        if isinstance(clause.object, Pronoun) and isinstance(clause.recipient, Pronoun):
-            both = [right.first(clause.unit, role) for role in (OBJECT, RECIPIENT)]
-            one, other = (-1 if place is None else place for place in both)
-            if right.language.code == "fr" and min(one, other) >= 0:
-                texts = right.text.texts
-                swapped = {one: texts[other], other: texts[one]}
-                yield Site(max(one, other), min(one, other), partial(right.replaced, swapped))
+    """Yield French words before a verb in the wrong order: pronouns (*le me donne*) and *ne*."""
+    active = (each for each in right.clauses if not each.mode.passive)
+    for clause in active if right.language.code == "fr" else ():
+        governed = ((clause.object, OBJECT), (clause.recipient, RECIPIENT))
+        roles = [role for each, role in governed if isinstance(each, Pronoun)]
+        found = [right.first(clause.unit, role) for role in roles]
+        before = sorted(place for place in found if place is not None)
+        texts = right.text.texts
+        if before and texts[before[0] - 1] == "ne":
+            before.insert(0, before[0] - 1)
+        for one, other in pairwise(before):
+            form = texts[one] if texts[one] == "ne" else "pronouns"
+            swapped = {one: texts[other], other: texts[one]}
+            yield Site(other, one, partial(right.replaced, swapped), form)
 
 
 def mood(right: Right) -> Iterator[Site]:
@@ -258,6 +268,13 @@ def _subject_phrase(clause: Clause) -> NounPhrase | None:
     """Return the subject of the sentence as it is written, if it is a noun phrase."""
     subject = None if clause.verb.frame == "inverse" else subject_of(clause)
     return subject if isinstance(subject, NounPhrase) else None
+
+
+def _gender(participant: Participant) -> str:
+    """Return the natural gender of a participant."""
+    if isinstance(participant, NounPhrase):
+        return participant.core.noun.gender
+    return participant.gender if participant.noun is None else participant.noun.gender
 
 
 def _subjects(right: Right) -> Iterator[tuple[Clause, NounPhrase]]:
