@@ -120,8 +120,8 @@ class Clauses(Frames):
         if subject is None and place.verbs is None:
             subject = self.subject_pronoun(place)
         # A clause of given length fills a gap already: no gap opens inside its subject.
-        opens = subject is None and place.words is None and not place.opened
-        distance = self._distance() if opens and not place.plain else 0
+        opens = subject is None and place.words is None and not (place.opened or place.plain)
+        distance = self._distance() if opens else 0
         written = place.gap not in ("subject", "shared") and subject.__class__ is not Pronoun
         if written and not opens:
             self._distances.allows(0)  # counts as no words between a noun and its verb
@@ -151,6 +151,8 @@ class Clauses(Frames):
         self.budget.words = max(0, self.budget.words + spare)
         if at_end is not None:
             self._hold(clause, at_end)
+            if clause.time is not None and not holds_clause(clause):
+                self.fronting.count(clause.time_first, 1)
         return clause
 
     def _unsquint(self, clause: Clause) -> None:
@@ -186,10 +188,8 @@ class Clauses(Frames):
             clause.object = subject
         else:
             clause.subject = subject
-        if distance:
+        if distance and frame != "ditransitive":  # no noun that the recipient could own
             self._open_gap(subject, distance, plan)
-            if frame == "ditransitive":  # no noun that the recipient could own
-                subject.attribute = None
         second = 0 if clause.gap else self.coordinate(subject)
         if second:
             self.words += second
@@ -285,7 +285,8 @@ class Clauses(Frames):
                 self._count_attractor(subject)
                 return
         written = self.give_attributes(subject, words, plural)
-        self._distances.count(written)
+        if subject.attribute is not None:
+            self._distances.count(written)
         self.words += written
         self._count_attractor(subject)
 
@@ -334,7 +335,7 @@ class Clauses(Frames):
                 place.given = self.owned_phrase(self._owned["object"])
                 place.subject, place.apart = self.subject_pronoun(place), place.given
                 place.verbs = self._governing("transitive", place.subject, place.given)
-        self.said.update(adjective.category for adjective in phrase.core.adjectives)
+        self.describe(*phrase.core.adjectives)
         before = self.clauses, self.words
         try:
             phrase.relative = self._inside(plan, place, self._tense_inside(), habit=False)
@@ -394,6 +395,14 @@ class Clauses(Frames):
             if is_negated(clause, host):  # French would need the subjunctive
                 host.core = host.core._replace(determiner="the")
             self._relative(host, plan, None, subject_of(clause))
+
+
+def holds_clause(clause: Clause) -> bool:
+    """Return whether a clause holds another after its verb."""
+    parts = (None if clause.mode.passive else clause.object, clause.oblique)
+    return clause.complement is not None or any(
+        isinstance(part, NounPhrase) and part.relative is not None for part in parts
+    )
 
 
 def last_noun(clause: Clause) -> NounPhrase | None:

@@ -113,7 +113,7 @@ class Frames(Participants):
             if self.habit or self.tense == "perfect":
                 limit = "denied"  # nobody *was always red*, or *has loved*
             elif not limit and place.main:
-                limit = "last" if place.ends else "more" if "quality" in self.said else ""
+                limit = "last" if place.ends else "more" if "is" in self.said else ""
                 if "reports" in self.said:
                     limit = "denied"
             key = kind, min(words - 1, 7), host, limit, self.tense == "present"
@@ -123,7 +123,7 @@ class Frames(Participants):
         verb = BE if table is None else self._verb(table)
         if frame == "reporting":
             self.said.add("reports")
-        if verb is BE and frame == "quality" and "quality" in self.said:
+        if verb is BE and frame == "quality" and "is" in self.said:
             raise NothingLeftError
         return frame if verb is BE else verb.frame, verb
 

@@ -37,6 +37,7 @@ CLAUSES_TO_A_PHRASE = 4  # how many times likelier *and* joins verbs than noun p
 MOST_TRIES = 4  # draws for a noun that a sentence does not have yet
 PREDICATE_TRIES = 12  # draws for a verb or quality that a sentence does not have yet
 POSSESSIVES = ("my", "our", "his", "her", "its", "their")
+_JUDGING = ("opinion", "quality")  # categories with opposites of each other: *beautiful*, *ugly*
 _ALONE = ("every", "title", "whose")  # determiners of phrases without *and*
 Word = TypeVar("Word")
 IN_TOWN = Expression("in:town", ("town",))
@@ -147,6 +148,11 @@ class NounPhrases:
                 said.update((stem, verb.name))
                 return verb
         raise NothingLeftError
+
+    def describe(self, *adjectives: Adjective) -> None:
+        """Take note of adjectives, so that no other says the same or the opposite."""
+        for adjective in adjectives:
+            self.said.update(_JUDGING if adjective.category in _JUDGING else (adjective.category,))
 
     def core(self, form: NounForm, role: str, possessor: Participant | None) -> Core:
         """Return a noun with a determiner that fits its role."""

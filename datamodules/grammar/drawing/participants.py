@@ -90,13 +90,16 @@ class Participants(Circumstances):
         qualities = self.vocabulary.qualities
         table = place.qualities or qualities[kind, passing] or qualities[kind, False]
         assert table is not None
+        if isinstance(clause.subject, NounPhrase):
+            self.describe(*clause.subject.core.adjectives)
         for _ in range(PREDICATE_TRIES):
             quality = table.draw(self.random)
             if quality.category not in self.said:
                 break
         else:
             raise NothingLeftError
-        self.said.update((quality.category, "quality"))
+        self.describe(quality)
+        self.said.add("is")
         clause.adjective = quality
         if is_lasting(quality):
             clause.mode = clause.mode._replace(adverb=None)

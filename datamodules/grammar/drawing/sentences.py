@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, TypeAlias
 
 from datamodules.grammar.drawing.circumstances import has_infinitive, takes_time
-from datamodules.grammar.drawing.clauses import Clauses
+from datamodules.grammar.drawing.clauses import Clauses, holds_clause
 from datamodules.grammar.drawing.draws import Pool, Random, Share
 from datamodules.grammar.drawing.frames import ClausePlace
 from datamodules.grammar.drawing.noun_phrases import NothingLeftError, kind_of, noun_of
@@ -235,7 +235,7 @@ class Sentences(Clauses):
         if subject is None:
             raise NothingLeftError
         if isinstance(subject, NounPhrase):
-            self.said.update(adjective.category for adjective in subject.core.adjectives)
+            self.describe(*subject.core.adjectives)
             living = kind_of(subject) in ANIMATE
             if name == "and" and (not living or self.random() < NEW_SHARE):
                 self._move(place, subject)
@@ -282,7 +282,7 @@ class Sentences(Clauses):
             return found
         kind = kind_of(subject)
         qualities = self.vocabulary.causes[kind, last.verb]
-        if qualities is not None and "quality" not in self.said:
+        if qualities is not None and "is" not in self.said:
             found.append((qualities, None))
         thing, noun, verb = last.object, noun_of(last.object), last.verb
         if noun is None or thing is None or not verb.meant or verb.frame != "transitive":
@@ -352,14 +352,6 @@ def _fronts(joined: Joined) -> bool:
 def closes(clause: Clause) -> bool:
     """Return whether a time at the end would belong to something inside a clause."""
     return holds_clause(clause) or has_infinitive(clause)
-
-
-def holds_clause(clause: Clause) -> bool:
-    """Return whether a clause holds another after its verb."""
-    parts = (None if clause.mode.passive else clause.object, clause.oblique)
-    return clause.complement is not None or any(
-        isinstance(part, NounPhrase) and part.relative is not None for part in parts
-    )
 
 
 def may_share(joined: Joined) -> bool:
