@@ -98,6 +98,15 @@ EXAMPLES: dict[str, Callable[[], Built]] = {
     "near the house": lambda: clause(HE, "sleep", place=place("near", "the house"), **SLEEP),
     "near two houses": lambda: clause(HE, "sleep", place=place("near", "two house+"), **SLEEP),
     "try to sleep": lambda: clause(HE, "sleep", Mode("past", modal=TRY), **SLEEP),
+    # A name in the dative; an adverb behind what is definite.
+    "like": lambda: clause(
+        NounPhrase(unit(), Core(Noun("Daniel", "name", gender="m"), False, "")),
+        "like",
+        frame="inverse",
+        object=phrase("the house"),
+        question="whether",
+    ),
+    "never opens": lambda: clause(HE, "open", NEVER, object=phrase("the box")),
     # Negation and objects.
     "denied indefinite": lambda: clause(ME, "see", NOT, object=phrase("a house", denied=True)),
     "de before a clitic": lambda: clause(ME, "see", Mode("past", modal=TRY), object=HE),
