@@ -23,7 +23,7 @@ STATES = frozenset(
      "croire", "penser", "espérer", "craindre", "tenir", "dépendre", "se souvenir", "respecter",
      "posséder", "porter", "admirer", "envier", "habiter", "vivre", "mériter", "ignorer",
      "mépriser", "douter", "convenir", "se méfier", "se fier", "valoir",
-     "compter")
+     "compter", "intéresser", "exister")
 )  # fmt: skip
 """Verbs whose imperfect tells how things were."""
 LINKS = {"de": "de", "d'": "de", "à": "à"}
