@@ -27,7 +27,7 @@ RICH = {"ambiguity": 0.6, "coordination": 0.9, "moods": 0.3, "separable": 0.3}
 FAR = {"distance": 10.0, "embedding": 1.0, "coordination": 0.9, "pronouns": 0.0, "questions": 0.0}
 """Knobs of later sentences, for more words between a noun and its verb."""
 SHORTEST = 5  # fewest words of a sentence
-SPARE = 10  # pairs of a form that may be too many
+SPARE = 2  # pairs of a form that may be too many
 STEP = 7  # forms from the first form of a distance to that of the next
 PRESENT = Pool(("present",), (1,))  # its verbs show the number of their subject
 
