@@ -112,7 +112,7 @@ def _competes(right: Right, near: int, gender: str, numbers: set[bool]) -> bool:
             plural = each.person == THIRD_PLURAL
             if isinstance(each, Pronoun):
                 known = each.noun is not None or each.person not in _THIRD
-                if not known and each.gender == gender and plural in numbers:
+                if not known and each.gender in (gender, "") and plural in numbers:
                     return True
                 continue
             place = right.first(each.unit, NOUN)
