@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice, zip_longest
+from typing import Any
 
 from typing_extensions import override
 
@@ -22,9 +23,15 @@ DISTANCES = range(1, FARTHEST + 1)
 EACH = 500  # pairs of every distance, over all categories
 MOST_OF_ONE = 2 * EACH  # pairs of one category and distance to choose from
 ANY_SENTENCES, MOST_SENTENCES = 20_000, 75_000  # sentences for all distances, and in all
-RICH = {"ambiguity": 0.6, "coordination": 0.9, "moods": 0.3, "separable": 0.3}
+RICH: dict[str, Any] = {"ambiguity": 0.6, "coordination": 0.9, "moods": 0.3, "separable": 0.3}
 """Knobs of every other sentence, at least, if the corpus has the construction at all."""
-FAR = {"distance": 10.0, "embedding": 1.0, "coordination": 0.9, "pronouns": 0.0, "questions": 0.0}
+FAR: dict[str, Any] = {
+    "distance": 10.0,
+    "embedding": 1.0,
+    "coordination": 0.9,
+    "pronouns": 0.0,
+    "questions": 0.0,
+}
 """Knobs of later sentences, for more words between a noun and its verb."""
 SHORTEST = 5  # fewest words of a sentence
 SPARE = 2  # pairs of a form that may be too many

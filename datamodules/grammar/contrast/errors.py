@@ -204,8 +204,9 @@ def reflexive(right: Right) -> Iterator[Site]:
             other = pronoun._replace(reflexive=not pronoun.reflexive)
             change = [(clause, {"object": other})]
             form = "reflexive" if pronoun.reflexive else "plain"
-            named = isinstance(subject, NounPhrase)
-            place = (subject.unit, NOUN) if named else (clause.unit, SUBJECT)
+            place = clause.unit, SUBJECT
+            if isinstance(subject, NounPhrase):
+                place = subject.unit, NOUN
             yield from _sites(right, place, (clause.unit, OBJECT), change, form, whole=True)
 
 

@@ -189,7 +189,7 @@ NAMED = NounPhrase(unit(), Core(NOUNS["knife"], False, ""),
 COUPLE = two("the man", "the woman")
 NEVER = {"mode": Mode("present", "never")}
 ASKED = {"question": "whether"}
-CASES = [
+CASES: list[tuple[str, str, Built, str]] = [
     # The object could be the subject: it shows no case, and has the other number.
     ("de", "number", does("the woman", "hear", "the child+"), ""),
     ("fr", "number", does("the woman", "hear", "the child+"), "la femme entendent les enfants"),

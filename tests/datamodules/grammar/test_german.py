@@ -302,7 +302,8 @@ def test_verbs_with_one_subject():
     assert german(*shared(opened, "sleep", **SLEEP)) == (
         "der Mann hat die Schachtel aufgemacht und hat geschlafen"
     )
-    _, slept = shared(opened, "sleep", **SLEEP)
+    slept = shared(opened, "sleep", **SLEEP)[1]
+    assert isinstance(slept, Joined)
     assert german(opened, slept._replace(conjunction=BUT)) == (
         "der Mann hat die Schachtel aufgemacht, aber hat geschlafen"
     )
