@@ -84,8 +84,7 @@ class FrenchReader(FrenchRelatives):
         if word in PRONOUNS or self.expression_at(place, "time"):
             return False
         clitic = word in RANKS and (after in RANKS or self.is_finite(after))
-        named = after in WORDS.nouns or after in WORDS.adjectives
-        if clitic and named and word in DETERMINERS:
+        if clitic and word in DETERMINERS and self.may_name(after):
             return self.choose(place)
         return word in ("ne", "n'") or clitic or (word not in DETERMINERS and self.is_finite(word))
 
@@ -164,8 +163,7 @@ class FrenchReader(FrenchRelatives):
         """Return whether a noun phrase begins after *et*, rather than a verb with a clitic."""
         word, after = self.words[place : place + 2]
         if word in RANKS and (self.is_finite(after) or after in RANKS):
-            known = after in WORDS.nouns or after in WORDS.adjectives
-            return known and not self.choose(place)
+            return self.may_name(after) and not self.choose(place)
         named = word[0].isupper() or word in ("monsieur", "madame", "beaucoup")
         partitive = word in ("de", "d'")
         return word in DETERMINERS or word.isdigit() or named or partitive

@@ -58,11 +58,15 @@ class FrenchVerbs(FrenchNouns):
         after = self.words[self.at + 1]
         if not self.is_finite(after) and after not in RANKS:
             return False
-        if after not in WORDS.nouns and after not in WORDS.adjectives:
+        if not self.may_name(after):
             return True
         clause = self.clause
         done = clause.gap or clause.direct or "d" not in WORDS.frames.get(clause.verb, ())
         return bool(done) != self.choose(self.at)
+
+    def may_name(self, word: str) -> bool:
+        """Return whether a word may stand behind an article: *les ratons laveurs*."""
+        return word in WORDS.nouns or word in WORDS.adjectives or word in WORDS.longest
 
     def is_finite(self, word: str) -> bool:
         return word in WORDS.finite or word in AVOIR
