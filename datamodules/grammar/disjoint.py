@@ -9,13 +9,7 @@ from typing import Literal
 from zlib import crc32
 
 from datamodules.grammar.languages.language import MAIN, SUBORDINATE, Language, Text
-from datamodules.grammar.meaning.phrases import (
-    Adverbial,
-    Clause,
-    NounPhrase,
-    Participant,
-    inner_clauses,
-)
+from datamodules.grammar.meaning.phrases import Clause, NounPhrase, Participant, inner_clauses
 from datamodules.grammar.pairs import SentencePair
 
 Disjoint = Literal["sentences", "clauses", "templates"]
@@ -85,9 +79,7 @@ def template(clause: Clause) -> str:
         clause.complement is not None,
         clause.manner is not None,
         clause.place.__class__.__name__,
-        isinstance(clause.time, Adverbial) and "topic" in clause.time.expression.kinds,
-        clause.time is not None,
-        clause.time_first,
+        clause.time is not None,  # where it stands depends on the clauses that follow
         clause.standard is not None,
     )
     return repr(parts)

@@ -58,15 +58,15 @@ class Share:
 
     def __init__(self, wanted: float) -> None:
         self._wanted = wanted
-        self._lack = 0.0
+        self.lack = 0.0
 
     def next_probability(self) -> float:
         """Return the probability of the next choice."""
-        return min(1.0, max(0.0, self._wanted + self._lack / 4)) if self._wanted else 0.0
+        return min(1.0, max(0.0, self._wanted + self.lack / 4)) if self._wanted else 0.0
 
     def count(self, done: int, possible: int) -> None:
         """Take note of how many of the possible choices were carried out."""
-        self._lack = _limited(self._lack + self._wanted * possible - done, 8)
+        self.lack = _limited(self.lack + self._wanted * possible - done, 8)
 
 
 class Mean:

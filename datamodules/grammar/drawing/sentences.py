@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from datamodules.grammar.drawing.circumstances import has_infinitive, takes_time
 from datamodules.grammar.drawing.clauses import Clauses, holds_clause
-from datamodules.grammar.drawing.draws import Pool, Random, Share
+from datamodules.grammar.drawing.draws import Mean, Pool, Random, Share
 from datamodules.grammar.drawing.frames import ClausePlace
 from datamodules.grammar.drawing.noun_phrases import NothingLeftError, kind_of, noun_of
 from datamodules.grammar.drawing.participants import clashes, is_unclear, subject_of, taken_up
@@ -30,6 +30,7 @@ from datamodules.grammar.meaning.phrases import (
     NounPhrase,
     Prepositional,
     Verb,
+    inner_clauses,
 )
 
 if TYPE_CHECKING:  # pydantic takes a while
@@ -71,13 +72,26 @@ class Sentences(Clauses):
         self._opening: Expression | None = None  # conjunction before the first clause
         self._second: Expression | None = None  # conjunction before the second, if known already
         self._joined: frozenset[str] = frozenset()  # conjunctions of the sentence
+        self._measures = [each for each in vars(self).values() if isinstance(each, Share | Mean)]
 
     def sentence(self, words: int) -> list[Joined]:
         """Draw a sentence of about ``words`` words: its clauses side by side."""
         for _ in range(MOST_SENTENCES):
+            before = [measure.lack for measure in self._measures]
             with suppress(NothingLeftError):
-                return self._sentence(words)
+                joined = self._sentence(words)
+                if self._are_kept(joined):
+                    return joined
+            for measure, lack in zip(self._measures, before, strict=True):
+                measure.lack = lack  # nothing was written
         raise NothingLeftError
+
+    def _are_kept(self, joined: list[Joined]) -> bool:
+        """Return whether all clauses may be kept: a later one may change an earlier one."""
+        keep = self._keep
+        return keep is None or all(
+            keep(clause) for each in joined for clause in inner_clauses(each.clause)
+        )
 
     def _sentence(self, words: int) -> list[Joined]:
         self.units = self.clauses = self.words = 0
