@@ -6,7 +6,7 @@ from datamodules.grammar.drawing import open_words
 from datamodules.grammar.drawing.draws import Share
 from datamodules.grammar.drawing.noun_phrases import NounPhrases, can_be_extended, kind_of
 from datamodules.grammar.drawing.vocabulary import TimeKey, is_lasting
-from datamodules.grammar.meaning.phrases import HUMAN, Adverbial, Clause, Dated, NounPhrase
+from datamodules.grammar.meaning.phrases import HUMAN, Adverbial, Clause, Dated, NounPhrase, Pronoun
 
 TIME_SHARE = 0.4  # probability of a time in a main clause that may have one
 ADJECTIVE_SHARE = 0.6  # probability of an adjective, and of one more, where there is room
@@ -58,6 +58,8 @@ class Circumstances(NounPhrases):
     habit: bool
     closing: bool
     moving: Share  # of times at opposite ends, among last clauses
+    comparatives: Share
+    verbosity: Share  # of sentences that begin with a word of one language
     fronting: Share  # of other times that stand first
 
     def _fill(self, clause: Clause, frame: str, spare: int, place_before: bool) -> int:
@@ -78,9 +80,11 @@ class Circumstances(NounPhrases):
         return spare
 
     def _begin(self, clause: Clause) -> None:
-        if self.knobs.verbosity and self.random() < self.knobs.verbosity:
+        begins = self.random() < self.verbosity.next_probability()
+        if begins:
             table = self.vocabulary.expressions["particles"]
             clause.particle = Adverbial(self.unit(), table.draw(self.random))
+        self.verbosity.count(begins, 1)
 
     def _add(self, filler: str, clause: Clause, spare: int, place_before: bool) -> int:
         """Add one circumstance of at most ``spare`` words; return its words, 0 if none fits."""
@@ -129,7 +133,11 @@ class Circumstances(NounPhrases):
 
     def _compare(self, clause: Clause) -> int:
         """Compare the subject with something of its class, or not; return the words."""
-        if not may_compare(clause) or self.random() >= self.knobs.comparatives:
+        if not may_compare(clause):
+            return 0
+        compares = self.random() < self.comparatives.next_probability()
+        self.comparatives.count(compares, 1)
+        if not compares:
             return 0
         clause.standard = self.noun_phrase((_located(clause),), "standard", extended=True)
         clause.degree = self.vocabulary.expressions["comparisons"].draw(self.random)
@@ -186,10 +194,12 @@ class Circumstances(NounPhrases):
     def end_time(self, clause: Clause) -> None:
         """Let the time of a clause that is not the last one stand at one end in all languages."""
         time = clause.time
+        strands = clause.object.__class__ is Pronoun  # in German, behind a long subject
         if isinstance(time, Dated):
-            clause.time_first = True
+            clause.time, clause.time_first = (None, False) if strands else (time, True)
         elif time is not None and "topic" in time.expression.kinds:
-            clause.time_first = clause.time_first or self.random() < self.knobs.fronting
+            first = clause.time_first or self.random() < self.knobs.fronting
+            clause.time_first = first and not strands
             if not clause.time_first:
                 clause.time = Adverbial(time.unit, replace(time.expression, kinds=()))
 
@@ -202,6 +212,8 @@ class Circumstances(NounPhrases):
         attribute = self.attribute(phrase, plural) if can_be_extended(phrase) else None
         if attribute is not None:
             phrase.attribute = attribute
+            if kind_of(phrase) in HUMAN:  # *fatigué de la ville*
+                phrase.core = phrase.core._replace(adjectives=())
             words -= attribute.preposition.words + 2
             phrase = attribute.phrase
         while words > 0 and self.add_adjective(phrase):

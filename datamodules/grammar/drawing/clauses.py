@@ -70,13 +70,17 @@ class Clauses(Frames):
         self.closing = False  # whether a clause stands inside a subject
         self.moving, self.fronting = Share(knobs.reordering), Share(knobs.fronting)
         self.embedding, self.attractors = Share(knobs.embedding), Share(knobs.attractors)
+        self.perfects = Share(knobs.perfects)
+        self.comparatives, self.verbosity = Share(knobs.comparatives), Share(knobs.verbosity)
         self._distances = Mean(knobs.distance)
 
     def draw_tense(self) -> None:
         """Draw the tense of a sentence, or of a clause after *that*."""
         self.tense, self.habit = self.tenses.draw(self.random), False
         if self.tense == "past":
-            if self.random() < self.knobs.perfects:
+            perfect = self.random() < self.perfects.next_probability()
+            self.perfects.count(perfect, 1)
+            if perfect:
                 self.tense = "perfect"
             else:
                 self.habit = self.random() < HABIT_SHARE
@@ -117,7 +121,7 @@ class Clauses(Frames):
         self.clauses += 1
         self.words += words
         subject = place.subject
-        if subject is None and place.verbs is None:
+        if subject is None and place.verbs is None and not place.named:
             subject = self.subject_pronoun(place)
         # A clause of given length fills a gap already: no gap opens inside its subject.
         opens = subject is None and place.words is None and not (place.opened or place.plain)
@@ -333,7 +337,7 @@ class Clauses(Frames):
             case "owner of object":
                 place.gap = "owner"
                 place.given = self.owned_phrase(self._owned["object"])
-                place.subject, place.apart = self.subject_pronoun(place), place.given
+                place.subject = FIRST_PERSONS.draw(self.random)  # *dont la souris a vu le cheval*
                 place.verbs = self._governing("transitive", place.subject, place.given)
         self.describe(*phrase.core.adjectives)
         before = self.clauses, self.words
@@ -368,7 +372,7 @@ class Clauses(Frames):
 
     def _tense_inside(self) -> str:
         """Draw the tense of a relative clause."""
-        if self.tense in CONDITIONAL:
+        if self.tense in CONDITIONAL or self.habit:
             return "present"
         if self.tense == "perfect":
             return "past"

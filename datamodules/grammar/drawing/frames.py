@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from datamodules.grammar.drawing.draws import Pool, Random, Tables
+from datamodules.grammar.drawing.draws import Pool, Random, Share, Tables
 from datamodules.grammar.drawing.noun_phrases import NothingLeftError, kind_of
 from datamodules.grammar.drawing.participants import Participants
 from datamodules.grammar.drawing.vocabulary import OWNABLE, Vocabulary
@@ -73,6 +73,7 @@ class ClausePlace:
     subjunctive: bool = False
     first: bool = False  # whether *he*, *she* and *they* may stand for persons outside the sentence
     main: bool = False
+    named: bool = False  # whether the subject is a noun phrase
     timed: bool = True  # whether a main clause may have a time of its own
     fronts: bool = True  # whether a time may stand first in a main clause
     opened: bool = False  # whether the clause begins the sentence behind a conjunction
@@ -88,6 +89,7 @@ class Frames(Participants):
     def __init__(self, vocabulary: Vocabulary, knobs: "Knobs", random: Random) -> None:
         super().__init__(vocabulary, knobs, random)
         self.tense, self.habit, self.doubts = "present", False, False
+        self.passives = Share(knobs.passives)
         self._frames = Tables(self._build_frames)
         self.predicated = frozenset(kind for kind in KINDS if self._has_predicate(kind))
         self._owned = {
@@ -176,8 +178,11 @@ class Frames(Participants):
         return self.vocabulary.described if frame == "quality" else verb.subjects
 
     def _is_passive(self, place: ClausePlace, host: bool) -> bool:
-        free = not (place.gap or place.verbs or place.given or place.kind or host)
-        return free and self.random() < self.knobs.passives
+        if place.gap or place.verbs or place.given or place.kind or host:
+            return False
+        passive = self.random() < self.passives.next_probability()
+        self.passives.count(passive, 1)
+        return passive
 
     def _mode(self, frame: str, verb: Verb, words: int, place: ClausePlace, passive: bool) -> Mode:
         inside = place.gap not in ("", "shared")

@@ -173,6 +173,8 @@ class Sentences(Clauses):
         if not before:
             place.ends = last
             place.opened = self._opening is not None
+            # *We write before we sleep* has an infinitive in French.
+            place.named = self._second in self.vocabulary.expressions["moods"].items
             place.kind = "event" if place.opened or self._second is not None else ""
             place.fronts = place.begins = not (place.opened or asks)
             return self._write(plan, place, self._opening, 0)

@@ -54,6 +54,7 @@ _NOT_AS: dict[str, tuple[str, ...]] = {
 """Determiners that a noun phrase does not have, by its role; *other* is an agent or object of a
 verb that is the subject elsewhere, and *part* the second of two phrases with *and*. *Some* is no
 subject in any language: *des hommes* are not the *some* of *some men are ill*."""
+_EQUAL = {"opinion", "quality"}
 _LASTING = ("size", "age", "shape", "colour", "origin", "material")
 """Categories of qualities that do not come and go."""
 
@@ -177,7 +178,7 @@ class Vocabulary:
             for adjective in self.lexicon.adjectives
             if kind in adjective.kinds
             and adjective.attributive
-            and (other is None or (adjective.category != other.category and not adjective.alone))
+            and (other is None or not (adjective.alone or _of_one_rank(adjective, other)))
         ]
         return self._table_or_none(fitting, OFFSET)
 
@@ -326,6 +327,11 @@ def _governs(verb: Verb, object_: Noun | str) -> bool:
 def is_lasting(quality: Adjective) -> bool:
     """Return whether a quality does not come and go: a trait, or one without degrees (*blind*)."""
     return quality.category in _LASTING or not quality.graded or quality.lasting
+
+
+def _of_one_rank(one: Adjective, other: Adjective) -> bool:
+    """Return whether a comma or *and* would have to stand between two adjectives."""
+    return one.category == other.category or {one.category, other.category} == _EQUAL
 
 
 def category_rank(adjective: Adjective) -> int:

@@ -170,8 +170,9 @@ class Phrases(Language):
         if before is not EMPTY:
             text.add(before, phrase.unit)
         core, owner = phrase.core, phrase.owner
-        if phrase.beside is not None and text.texts and text.texts[-1] in _CONTRACTING:
-            text.texts[-1] = UNCONTRACTED + text.texts[-1]  # *zu dem Mann und der Frau*
+        long = phrase.beside is not None or phrase.relative is not None
+        if long and text.texts and text.texts[-1] in _CONTRACTING:  # *zu dem Mann, der schläft*
+            text.texts[-1] = UNCONTRACTED + text.texts[-1]
         if negated_by is not None:
             text.pieces.append((_NO, negated_by.unit, len(text.texts)))
         if owner is not None and owner.core.determiner:

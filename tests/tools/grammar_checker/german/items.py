@@ -6,6 +6,7 @@ from typing import NamedTuple
 from tests.tools.grammar_checker.german.phrases import GermanPhrases, Phrase, Reading, Tally, both
 from tests.tools.grammar_checker.german.words import EXPRESSIONS, WORDS
 
+RELATIVE_WORDS = frozenset({"der", "die", "das", "den", "dem", "denen", "dessen", "deren"})
 MONTHS = frozenset(
     ("Januar", "Februar", "März", "April", "Mai", "Juni", "Juli", "August", "September",
      "Oktober", "November", "Dezember")
@@ -175,6 +176,16 @@ class GermanItems(GermanPhrases):
                     text = f"{item.text} und {other.text}"
                     yield last, item._replace(text=text, readings=readings)
 
+    def _needs_article(self, phrase: Phrase) -> bool:
+        """Return whether an article stays apart: *zu dem Mann, der schläft*, or *und der Frau*.
+
+        Verbs may stand before the relative clause.
+        """
+        rest = self.words[phrase.end : phrase.end + 8]
+        comma = rest.index(",") if "," in rest else len(rest)
+        relative = not RELATIVE_WORDS.isdisjoint(rest[comma : comma + 3])
+        return relative or " und " in phrase.text
+
     def _governing(self, place: int) -> Iterator[tuple[int, Item]]:
         for end, words, cases in self.prepositions(place):
             preposition, last, word = " ".join(words), self.words[end - 1], self.words[end]
@@ -184,7 +195,7 @@ class GermanItems(GermanPhrases):
                 continue
             phrases = list(self.noun_phrases(end))
             if (last, word) in SPLIT:
-                phrases = [phrase for phrase in phrases if " und " in phrase.text]
+                phrases = [each for each in phrases if self._needs_article(each)]
                 self.reject(end, f"'{last} {word}' must contract")
             if word in PRONOUNS:
                 phrases.append(Phrase(end + 1, word, pronoun_readings(word)))
