@@ -15,8 +15,6 @@ from tests.tools.grammar_checker.german.words import WORDS as GERMAN
 from tests.tools.grammar_checker.senses import FRENCH_SENSES, GERMAN_SENSES, decided
 from tests.tools.grammar_checker.words import english, read_lines
 
-ANY = frozenset(("m", "f", "n", "p", "mp", "fp"))
-
 
 class Mention(NamedTuple):
     """A subject or object of the third person."""
@@ -105,10 +103,17 @@ def _other_references(clauses: Sequence[Roles], others: Sequence[Roles]) -> Iter
 
 
 def _may_mean(pronoun: Mention, noun: Mention) -> bool:
-    if noun.pronoun:
-        return True
-    unlike = {noun.human, pronoun.human} == {"h", "-"}
-    return not unlike and bool(noun.genders & pronoun.genders)
+    if {noun.human, pronoun.human} == {"h", "-"}:
+        return False
+    genders, allowed = noun.genders, pronoun.genders
+    if noun.pronoun:  # it does not tell whether it stands for a person
+        genders, allowed = map(_without_class, (genders, allowed))
+    return not genders.isdisjoint(allowed)
+
+
+def _without_class(genders: frozenset[str]) -> frozenset[str]:
+    """Return German genders without what tells persons from things (*daran*, *an es*)."""
+    return frozenset("n" if gender == "x" else gender.lower() for gender in genders)
 
 
 Table = Mapping[str, frozenset[str]]

@@ -20,9 +20,9 @@ NEGATIONS = ("pas", "jamais")
 STATES = frozenset(
     ("être", "avoir", "aimer", "adorer", "détester", "haïr", "savoir", "connaître", "vouloir",
      "pouvoir", "devoir", "préférer", "plaire", "déplaire", "manquer", "appartenir", "ressembler",
-     "croire", "penser", "espérer", "craindre", "tenir", "dépendre", "se souvenir", "respecter",
-     "posséder", "porter", "admirer", "envier", "habiter", "vivre", "mériter", "ignorer",
-     "mépriser", "douter", "convenir", "se méfier", "se fier", "valoir",
+     "croire", "penser", "espérer", "craindre", "redouter", "tenir", "dépendre", "se souvenir",
+     "respecter", "posséder", "porter", "admirer", "envier", "habiter", "vivre", "mériter",
+     "ignorer", "mépriser", "douter", "convenir", "se méfier", "se fier", "valoir",
      "compter", "intéresser", "exister")
 )  # fmt: skip
 """Verbs whose imperfect tells how things were."""
