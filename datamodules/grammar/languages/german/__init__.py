@@ -24,8 +24,9 @@ from datamodules.grammar.languages.german.phrases import (
     relative,
 )
 from datamodules.grammar.languages.german.verbs import (
-    PRETERITES,
+    BARE,
     GermanVerb,
+    Government,
     VerbPieces,
     meant,
     modal_forms,
@@ -62,6 +63,7 @@ from datamodules.grammar.meaning.phrases import (
     THIRD_SINGULAR,
     Adverbial,
     Clause,
+    Mode,
     NounPhrase,
     Participant,
     Pronoun,
@@ -72,6 +74,7 @@ from datamodules.grammar.meaning.phrases import (
 _NEGATIONS = {"not": piece([("nicht", (NOT,))]), "never": piece([("nie", (NOT,))])}
 _VERB_OF_CASE = {ACCUSATIVE: "see:transitive", DATIVE: "help"}
 _WHERE = piece([("wo", (PLACE_GAP,))])
+_TOWARDS, _INTO = Government(DATIVE, "zu"), Government(ACCUSATIVE, "in")
 _SOMETHING = Pronoun(THIRD_SINGULAR)
 _LIKE_SUBJECTS = ("f", "n", THIRD_PLURAL)  # *sie* and *es* may be nominatives
 
@@ -107,6 +110,12 @@ class German(Phrases):
             for name in sections["expressions"]
         }
         self._verbs = {name: GermanVerb.of(*cells) for name, cells in sections["verbs"].items()}
+        self._entering = {
+            name: replace(forms, government=_INTO)
+            for name, forms in self._verbs.items()
+            if forms.government == _TOWARDS
+        }
+        self._inside = sections["inside"]
         self._groups: Cache[tuple[Verb, str, str | None, int, bool], VerbPieces] = Cache(
             self._group
         )
@@ -359,14 +368,14 @@ class German(Phrases):
             text.add(pronoun(self._person(participant), case, written.role), clause.unit)
 
     def _parts(self, clause: Clause) -> Parts:
-        mode, verb = clause.mode, self._verbs[clause.verb.name]
+        mode, verb = clause.mode, self._forms(clause)
         if verb.inverse:
             subject, role = clause.object or _SOMETHING, OBJECT
         else:
             subject, role = subject_of(clause), OBJECT if mode.passive else SUBJECT
         highest = mode.modal or clause.verb
         tense = "unreal" if mode.tense == "supposed" else mode.tense
-        if tense == "past" and not (mode.habit or highest.name in PRETERITES):
+        if tense == "past" and not _has_preterite(mode, highest):
             tense = "perfect"
         modal = None if mode.modal is None else meant(mode.modal.name, mode.negation, tense)
         person, case = subject.person, NOMINATIVE
@@ -379,6 +388,19 @@ class German(Phrases):
         moved = moved_relatives(clause, complements)
         return Parts(clause, subject, case, role, person, verb, group, complements, moved, apart)
 
+    def _forms(self, clause: Clause) -> GermanVerb:
+        """Return the forms of a verb; one goes *in den Wald*, but *zum Haus*."""
+        name = clause.verb.name
+        if clause.verb.frame == "motion" and name in self._entering:
+            goal = clause.oblique or clause.antecedent
+            if isinstance(goal, NounPhrase) and self._is_entered(goal):
+                return self._entering[name]
+        return self._verbs[name]
+
+    def _is_entered(self, goal: NounPhrase) -> bool:
+        beside = goal.beside is None or self._is_entered(goal.beside)
+        return beside and goal.core.noun.name in self._inside
+
     def _group(self, key: tuple[Verb, str, str | None, int, bool]) -> VerbPieces:
         verb, tense, modal, person, passive = key
         forms = None if modal is None else modal_forms(modal) or self._verbs[modal]
@@ -386,6 +408,11 @@ class German(Phrases):
         if self._verbs[verb.name].government.preposition:
             return group
         return VerbPieces(*[without_preposition(verb, each) for each in group])
+
+
+def _has_preterite(mode: Mode, highest: Verb) -> bool:
+    """Return whether a past is one word: of habits, states, and modal verbs."""
+    return mode.habit or highest.state or highest.name in BARE
 
 
 def _begins_with_object(clause: Clause, subject: Participant) -> bool:

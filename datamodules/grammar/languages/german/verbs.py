@@ -121,10 +121,6 @@ def _first_person(infinitive: str) -> str:
 
 
 BARE = ("can", "must", "want:infinitive")  # their infinitive has no *zu*
-PRETERITES = (
-    *BARE, "be", "want:transitive", "know:transitive", "know:reporting", "belong", "depend",
-)  # fmt: skip
-"""Verbs whose past is one word (*war*, *wollte*); others have it of habits only."""
 _BE = GermanVerb.of("sein/ist/war/gewesen")
 _HAVE = GermanVerb.of("haben/hat/hatte/gehabt")
 _WILL = GermanVerb.of("werden/wird/wurde/geworden/würde")
