@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice, zip_longest
+from statistics import median
 from typing import Any
 
 from typing_extensions import override
@@ -87,8 +88,8 @@ def _sites(right: Right) -> Iterator[tuple[str, Site]]:
 
 
 def _is_common(forms: Counter[str], form: str) -> bool:
-    """Return whether a form has twice as many pairs as the forms of a category have on average."""
-    return bool(forms) and forms[form] >= SPARE + 2 * forms.total() / len(forms)
+    """Return whether a form has twice as many pairs as the median of a category's forms."""
+    return bool(forms) and forms[form] >= SPARE + 2 * median(forms.values())
 
 
 def _meanings(sentences: Sentences, longest: int) -> Iterator[tuple[bool, list[Joined]]]:
