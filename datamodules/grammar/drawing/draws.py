@@ -61,12 +61,12 @@ class Share:
         self.lack = 0.0
 
     def next_probability(self) -> float:
-        """Return the probability of the next choice."""
-        return min(1.0, max(0.0, self._wanted + self.lack / 4)) if self._wanted else 0.0
+        """Return the probability of the next choice; one below 0 or above 1 is as good as those."""
+        return self._wanted and self._wanted + self.lack / 4
 
     def count(self, done: int, possible: int) -> None:
         """Take note of how many of the possible choices were carried out."""
-        self.lack = _limited(self.lack + self._wanted * possible - done, 8)
+        self.lack = min(8.0, max(-8.0, self.lack + self._wanted * possible - done))
 
 
 class Mean:
@@ -78,13 +78,9 @@ class Mean:
 
     def allows(self, size: int) -> bool:
         """Return whether ``size`` may be written now; if it is, ``count`` must be called."""
-        self.lack = _limited(self.lack + self._wanted, 40)
+        self.lack = min(40.0, max(-40.0, self.lack + self._wanted))
         return self.lack >= size / 2
 
     def count(self, size: int) -> None:
         """Take note of a size."""
         self.lack -= size
-
-
-def _limited(value: float, limit: float) -> float:
-    return min(limit, max(-limit, value))

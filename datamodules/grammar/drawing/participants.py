@@ -1,6 +1,5 @@
 """Who and what take part in a clause: noun phrases, pronouns, agents, qualities."""
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from datamodules.grammar.drawing.circumstances import Circumstances
@@ -22,6 +21,7 @@ from datamodules.grammar.meaning.phrases import (
     Clause,
     NounPhrase,
     Participant,
+    Place,
     Prepositional,
     Pronoun,
     Verb,
@@ -193,38 +193,32 @@ def is_unclear(clause: Clause) -> bool:
     subject = subject_of(clause)
     if subject is None or subject.person in _SPEAKERS:
         return False
-    living = kind_of(subject) in ANIMATE
+    meant, living = _english(subject), kind_of(subject) in ANIMATE
     return any(
         other is not subject
+        and _english(other) == meant
         and (kind_of(other) in ANIMATE) == living
-        and clashes(subject, other)
         and not (isinstance(other, Pronoun) and other.reflexive)
         for other in _named_in(clause)
     )
 
 
-def _named_in(clause: Clause) -> Iterator[Participant]:
-    """Yield all participants of a clause, of those inside it, and the nouns beside them."""
-    place = clause.place.phrase if isinstance(clause.place, Prepositional) else None
-    parts = [
-        clause.subject,
-        clause.object,
-        clause.recipient,
-        clause.oblique,
-        clause.standard,
-        place,
-    ]
-    if clause.complement is not None:
-        yield from _named_in(clause.complement)
-    while parts:
-        part = parts.pop()
-        if part is not None:
-            yield part
+def _named_in(clause: Clause) -> list[Participant]:
+    """Return all participants of a clause, of those inside it, and the nouns beside them."""
+    named: list[Participant] = []
+    parts: list[Clause | Participant | Place | None] = [clause]
+    for part in parts:  # which grows
         if isinstance(part, NounPhrase):
-            attribute = part.attribute and part.attribute.phrase
-            parts += (part.owner, part.beside, attribute)
-            if part.relative is not None:
-                yield from _named_in(part.relative)
+            named.append(part)
+            parts += (part.owner, part.beside, part.attribute, part.relative)
+        elif isinstance(part, Pronoun):
+            named.append(part)
+        elif isinstance(part, Prepositional):
+            parts.append(part.phrase)
+        elif isinstance(part, Clause):
+            parts += (part.subject, part.object, part.recipient, part.oblique)
+            parts += (part.standard, part.place, part.complement)
+    return named
 
 
 def is_simple(participant: Participant | None) -> bool:

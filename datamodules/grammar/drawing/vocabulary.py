@@ -148,14 +148,18 @@ class Vocabulary:
         The last part of the key is a mark that the verbs must have, ``event``, or empty.
         """
         frame, subject, object_, mark = key
-        fitting = [
-            verb
-            for verb in self.lexicon.verbs
-            if ("doubting" if verb.doubting else verb.frame) == frame
-            and (subject in verb.subjects if subject else self.nouns[verb.subjects, None, ()])
-            and (_governs(verb, object_) if object_ else self._has_object(verb))
-            and (not mark or (not verb.state if mark == "event" else getattr(verb, mark)))
-        ]
+        if object_:
+            every = self.verbs[frame, subject, "", mark]
+            fitting = [verb for verb in every.items if _governs(verb, object_)] if every else []
+        else:
+            fitting = [
+                verb
+                for verb in self.lexicon.verbs
+                if ("doubting" if verb.doubting else verb.frame) == frame
+                and (subject in verb.subjects if subject else self.nouns[verb.subjects, None, ()])
+                and self._has_object(verb)
+                and (not mark or (not verb.state if mark == "event" else getattr(verb, mark)))
+            ]
         if not fitting:
             return None
         ranks = zipf_weights(len(fitting), self._exponent, OFFSET)
