@@ -1,6 +1,6 @@
 """Pool noun phrases."""
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from datamodules.grammar.drawing import open_words
 from datamodules.grammar.drawing.draws import Pool, Random
@@ -39,7 +39,6 @@ PREDICATE_TRIES = 12  # draws for a verb or quality that a sentence does not hav
 POSSESSIVES = ("my", "our", "his", "her", "its", "their")
 _JUDGING = ("opinion", "quality")  # categories with opposites of each other: *beautiful*, *ugly*
 _ALONE = ("every", "title", "whose")  # determiners of phrases without *and*
-Word = TypeVar("Word")
 IN_TOWN = Expression("in:town", ("town",))
 
 
@@ -87,7 +86,7 @@ class NounPhrases:
                 if opened is not None:
                     return opened
             if "person" in kinds and random() < NAME_SHARE:
-                return self._named(self._unsaid(self.vocabulary.names))
+                return self._named(self._name())
         form = None
         if verb is not None and number is None and random() < self.ambiguity:
             table = self.vocabulary.senses[verb, role.endswith("subject")]
@@ -117,7 +116,7 @@ class NounPhrases:
             return 0
         noun = phrase.core.noun
         if noun.kind == "name":
-            phrase.beside = self._named(self._unsaid(self.vocabulary.names))
+            phrase.beside = self._named(self._name())
         else:
             table = self.vocabulary.nouns[HUMAN if noun.kind in HUMAN else (noun.kind,), None, ()]
             assert table is not None
@@ -127,16 +126,18 @@ class NounPhrases:
             phrase.beside = None
         return 0 if phrase.beside is None else 3
 
-    def _unsaid(self, table: Pool[Word]) -> Word:
+    def _unsaid(self, table: Pool[NounForm]) -> NounForm:
         """Draw a noun that the sentence does not have yet, if chance finds one."""
         random, said = self.random, self.said
         for _ in range(MOST_TRIES):
             drawn = table.draw(random)
-            noun = drawn[0] if isinstance(drawn, tuple) else drawn
-            if noun not in said:
+            if drawn[0] not in said:
                 break
-        said.add(noun)
+        said.add(drawn[0])
         return drawn
+
+    def _name(self) -> Noun:
+        return self._unsaid(self.vocabulary.names)[0]
 
     def _verb(self, table: Pool[Verb]) -> Verb:
         """Draw a verb of whose word the sentence has none yet."""
@@ -160,16 +161,16 @@ class NounPhrases:
         count = "plural" if plural else "singular" if noun.counted else "mass"
         plain = noun.plain or noun.kind in NO_OWN
         determiner = self.vocabulary.determiners[count, plain, role].draw(self.random)
-        if determiner in ("my", "our") or (determiner == "own" and possessor is None):
-            if "mine" in self.said or determiner == "own":
-                determiner = "the"
-            self.said.add("mine")
         thing = None
-        if determiner == "own":
+        if determiner == "own" and possessor is not None:
             determiner = _possessive(possessor)
             plural = plural or (determiner == "their" and noun.kind == "clothes")
             if determiner in ("its", "his", "her"):
                 thing = noun_of(possessor)
+        elif determiner in ("my", "our", "own"):
+            if "mine" in self.said or determiner == "own":
+                determiner = "the"
+            self.said.add("mine")
         return Core(noun, plural, determiner, (), role == "denied object", self._synonym(), thing)
 
     def _synonym(self) -> bool:
@@ -190,7 +191,7 @@ class NounPhrases:
     def _give_owner(self, phrase: NounPhrase) -> None:
         table = self.vocabulary.nouns[("person",), False, ()]
         if table is None or self.random() < 0.4:
-            owner = self._named(self._unsaid(self.vocabulary.names))
+            owner = self._named(self._name())
         else:
             owner = NounPhrase(self.unit(), Core(self._unsaid(table)[0], False, "the"))
         phrase.core = phrase.core._replace(determiner="")
@@ -216,8 +217,8 @@ class NounPhrases:
         drawn = table.draw(self.random)
         if drawn.category in self.said or not self.said.isdisjoint(drawn.results):
             return False
-        both: tuple[Adjective, ...] = (*adjectives, drawn)
-        phrase.core = core._replace(adjectives=tuple(sorted(both, key=category_rank)))
+        both = tuple(sorted((*adjectives, drawn), key=category_rank))
+        phrase.core = Core(*core[:3], both, *core[4:])
         return True
 
     def place_phrase(self, located: str, negated: bool) -> Prepositional | None:

@@ -208,6 +208,8 @@ def _named_in(clause: Clause) -> list[Participant]:
     named: list[Participant] = []
     parts: list[Clause | Participant | Place | None] = [clause]
     for part in parts:  # which grows
+        if part is None:
+            continue
         if isinstance(part, NounPhrase):
             named.append(part)
             parts += (part.owner, part.beside, part.attribute, part.relative)

@@ -87,7 +87,7 @@ class Vocabulary:
         German separates, where some of both sorts fit."""
         self.lexicon = lexicon(nouns)
         self._exponent, self._separable = exponent, separable
-        self.names = self._table(self.lexicon.names)
+        self.names = self._table([(name, False) for name in self.lexicon.names])
         self.tenses: Pool[str] = Pool(("present", "past", "future"), (4, 4, 2))
         self.nouns: Tables[tuple[Kinds, bool | None, Kinds], Pool[NounForm] | None]
         self.nouns = Tables(self._nouns)  # by classes, number if one alone fits, and names barred

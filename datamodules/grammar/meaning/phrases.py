@@ -155,7 +155,8 @@ class NounPhrase:
     @property
     def person(self) -> int:
         """Grammatical person: third, singular or plural."""
-        return THIRD_PLURAL if self.plural else THIRD_SINGULAR
+        plural = self.core.plural or self.beside is not None
+        return THIRD_PLURAL if plural else THIRD_SINGULAR
 
 
 class Prepositional(NamedTuple):
