@@ -16,7 +16,7 @@ _CONTRACTED = {
 }
 _ELIDED = {
     word: word[:-1] + "'"
-    for word in ("le", "la", "+le", "+la", "je", "me", "se", "ne", "de", "que")
+    for word in ("le", "la", "+le", "+la", "je", "me", "se", "ne", "de", "que", "jusque")
 }
 _CHANGING = frozenset([*_ELIDED, *(first for first, _ in _CONTRACTED), "si"])
 MERGED = ""  # text of a word that became a part of the word before
@@ -27,18 +27,19 @@ def causes_elision(word: str) -> bool:
     return word[:1] in _VOWELS or word == "y" or word.startswith(_ELIDING_Y)
 
 
-def elide_and_contract(texts: list[str]) -> None:
-    """Elide and contract words in place, from the last to the first.
+def elide_and_contract(texts: list[str]) -> list[int]:
+    """Elide and contract words in place, from the last to the first; return what was elided.
 
     Elision comes first, since *l'* does not contract: *de* + *le* + *hôpital* is *de l'hôpital*.
     """
+    elided: list[int] = []
     changing = [place for place, word in enumerate(texts[:-1]) if word in _CHANGING]
     for place in reversed(changing):
         word, after = texts[place], texts[place + 1]
         contracted = _CONTRACTED.get((word, after))
         if contracted is not None:
             texts[place], texts[place + 1] = contracted, MERGED
-        elif word == "si":
-            texts[place] = "s'" if after in ("il", "ils") else word
-        elif causes_elision(after):
-            texts[place] = _ELIDED.get(word, word)
+        elif after in ("il", "ils") if word == "si" else word in _ELIDED and causes_elision(after):
+            texts[place] = _ELIDED.get(word, "s'")
+            elided.append(place)
+    return elided

@@ -1,7 +1,6 @@
 """French noun phrases and pronouns; how words become a written sentence."""
 
 from functools import cache
-from itertools import pairwise
 
 from typing_extensions import override
 
@@ -75,15 +74,13 @@ class Phrases(Language):
     @override
     def finish(self, text: Text) -> tuple[str, list[int]]:
         texts = text.texts
-        elision.elide_and_contract(texts)
-        numbers = numbered(
-            [
-                not (word in _NO_WORDS or before[-1:] == "'")
-                for before, word in pairwise(["", *texts])
-            ]
-        )
+        elided = elision.elide_and_contract(texts)
+        begins = [word not in _NO_WORDS for word in texts]
+        for place in elided:
+            begins[place + 1] = False
         written = " ".join(texts).replace("  ", " ").replace("' ", "'").replace(" ,", ",")
-        return written.replace(elision.ASPIRATED, "").replace(elision.CLITIC, ""), numbers
+        written = written.replace(elision.ASPIRATED, "").replace(elision.CLITIC, "")
+        return written, numbered(begins)
 
     @override
     def gender(self, noun: Noun) -> str:
