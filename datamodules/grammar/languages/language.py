@@ -214,11 +214,10 @@ class Language(ABC):
             before = "as:standard" if clause.degree.name == "as" else "than"
             self.noun_phrase(clause.standard, text, self.expressions[before])
 
-    def complement(self, clause: Clause, text: Text) -> None:
-        """Write the clause after *that*, if there is one."""
-        if clause.complement is not None:
-            text.add(self.that, clause.unit)
-            self.clause(clause.complement, text, SUBORDINATE)
+    def complement(self, clause: Clause, unit: int, text: Text) -> None:
+        """Write a clause after *that*, which belongs to the ``unit`` of the clause around."""
+        text.add(self.that, unit)
+        self.clause(clause, text, SUBORDINATE)
 
     def time(self, time: Time, text: Text) -> None:
         """Write when something happens."""

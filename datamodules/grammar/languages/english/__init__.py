@@ -143,7 +143,8 @@ class English(Language):
             self.place(clause.place, text)
         if time is not None and not clause.time_first:
             self.time(time, text)
-        self.complement(clause, text)
+        if clause.complement is not None:
+            self.complement(clause.complement, clause.unit, text)
         text.clauses.append((begin, len(text.texts)))
 
     def _begin(self, clause: Clause, key: _Key, text: Text) -> Piece:

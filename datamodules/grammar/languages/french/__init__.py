@@ -54,6 +54,8 @@ _GOVERNING = (OBJECT, GOVERN)  # roles of a pronoun that holds the preposition o
 _TO_PERSON: Roles = (RECIPIENT, GOVERN)
 _REFLEXIVE: Word = ("se", (VERB + POSSIBLE,))  # of a verb that has it in French
 _Y: Word = ("y", ())
+_WITH_PARTICIPLE = ("past", "perfect")  # tenses that may have one, which agrees in gender
+_PLAIN = [Agreement(person, "m", plural=False) for person in range(4)]
 _GroupKey = tuple[Verb, bool, Mode, Agreement, tuple[Word, ...], Agreement | None]
 
 
@@ -93,17 +95,18 @@ class French(Phrases):
         self._verb(clause, agreement, text)
         if clause.adjective is not None:
             self._quality(clause, clause.adjective, agreement, text)
-        denied = _is_denied(object_)
-        if clause.manner is not None and not denied:
-            self.adverbial(clause.manner, text)
-        if object_.__class__ is NounPhrase and object_ is not subject:
+        manner = clause.manner
+        if manner is not None and not _is_denied(object_):
+            self.adverbial(manner, text)
+            manner = None
+        if isinstance(object_, NounPhrase) and object_ is not subject:
             self.noun_phrase(object_, text)
-        if clause.manner is not None and denied:
-            self.adverbial(clause.manner, text)  # never *pas lentement de pain*
-        if clause.subject is not subject and clause.subject.__class__ is NounPhrase:
+        if manner is not None:
+            self.adverbial(manner, text)  # never *pas lentement de pain*
+        if clause.subject is not subject and isinstance(clause.subject, NounPhrase):
             before = self.expressions["by"] if clause.mode.passive else _TO_WHOM
             self.noun_phrase(clause.subject, text, before)
-        if clause.recipient.__class__ is NounPhrase:
+        if isinstance(clause.recipient, NounPhrase):
             self.noun_phrase(clause.recipient, text, _TO, clause.unit)
         if clause.oblique is not None:
             self._oblique(clause, clause.oblique, text)
@@ -111,7 +114,8 @@ class French(Phrases):
             self._place(clause.place, text)  # *y* is a clitic
         if time is not None:
             self.time(time, text)
-        self.complement(clause, text)
+        if clause.complement is not None:
+            self.complement(clause.complement, clause.unit, text)
         text.clauses.append((begin, len(text.texts)))
 
     def _subject(self, clause: Clause, text: Text) -> Participant:
@@ -142,18 +146,21 @@ class French(Phrases):
     def _verb(self, clause: Clause, agreement: Agreement, text: Text) -> None:
         """Write the verb with its auxiliaries, negation and clitics."""
         object_, oblique, agreed = clause.object, clause.oblique, None
-        recipient, roles = clause.recipient, _TO_PERSON
+        recipient, roles, mode = clause.recipient, _TO_PERSON, clause.mode
         clitics: tuple[Word, ...] = ()
         if clause.verb.name in self._pronominal:
             clitics = (_REFLEXIVE,)
         if clause.verb.frame == "inverse":
             recipient, roles = clause.subject, (SUBJECT,)
-        elif not clause.mode.passive:
+        elif not mode.passive:
+            before: Participant | None = clause.antecedent if clause.gap == "object" else None
             if isinstance(object_, Pronoun):
                 clitics += ((self.form(object_, "object"), (OBJECT,)),)
-                agreed = self.agreement(object_)
-            elif clause.gap == "object" and clause.antecedent is not None:
-                agreed = self.agreement(clause.antecedent)
+                before = object_
+            if before is not None and mode.tense in _WITH_PARTICIPLE:
+                agreed = self.agreement(before)
+        if not (mode.passive or mode.tense in _WITH_PARTICIPLE):
+            agreement = _PLAIN[agreement.person]
         if isinstance(recipient, Pronoun):
             clitics += ((self.form(recipient, "dative"), roles),)
         if isinstance(oblique, Pronoun):
@@ -162,7 +169,7 @@ class French(Phrases):
         there = clause.place
         if there.__class__ is Adverbial:
             clitics += (_Y,)
-        group = self._groups[clause.verb, clause.synonym, clause.mode, agreement, clitics, agreed]
+        group = self._groups[clause.verb, clause.synonym, mode, agreement, clitics, agreed]
         if isinstance(there, Adverbial):
             text.pieces.append((_THERE, there.unit, len(text.texts) + group.texts.index("y")))
         text.add(group, clause.unit)

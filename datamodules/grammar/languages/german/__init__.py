@@ -297,7 +297,7 @@ class German(Phrases):
             self._relative(phrase, text)
         if clause.complement is not None:
             text.comma()
-            self.complement(clause, text)
+            self.complement(clause.complement, clause.unit, text)
             text.comma()
 
     # Smaller pieces.
