@@ -34,9 +34,10 @@ ADJECTIVES = tuple((role,) for role in range(8, 24, 2))  # roles of one adjectiv
     SUBJECT, OBJECT, RECIPIENT, TENSE, VERB, NOT, OFTEN, MODAL, TO, THAT, WHO, DEGREE, QUALITY,
     AND, PASSIVE, PLACE_GAP, ASK, GOVERN,
 ) = range(0, 36, 2)  # fmt: skip
-MAIN, INVERTED, SUBORDINATE = range(3)
+MAIN, INVERTED, SUBORDINATE, INFINITIVE = range(4)
 """Orders of the parts of a clause; *inverted*: a main clause whose first place is taken already, by
-a conjunction or by a clause before."""
+a conjunction or by a clause before; *infinitive*: a clause without its subject, which is the one of
+the clause before (*avant de dormir*)."""
 POSSIBLE = 1  # added to a role: links that this word has by the role are possible, not sure
 
 Roles = tuple[int, ...]
@@ -139,6 +140,7 @@ class Language(ABC):
     agrees_in_gender: ClassVar[bool] = True  # of determiners and adjectives
     that: ClassVar[Piece]  # before a clause that somebody says
     first_conjunctions: frozenset[str] = frozenset()  # take the first place of a clause
+    infinitive_conjunctions: frozenset[str] = frozenset()  # before an infinitive, of one subject
 
     def __init__(self, expressions: Mapping[str, Piece]) -> None:
         """Store the invariable expressions; each word of a piece has a role in a unit."""
@@ -147,22 +149,26 @@ class Language(ABC):
     def sentence(self, clauses: Iterable[Joined]) -> Text:
         """Write the clauses of a sentence."""
         text = Text()
-        opened = False
+        opened, before = False, None
         for clause, conjunction, comma in clauses:
             if comma:
                 text.comma()
             order = INVERTED if opened else MAIN
             if conjunction is not None:
+                name = conjunction.expression.name
                 if "subordinating" in conjunction.expression.kinds:
                     order = SUBORDINATE
-                elif conjunction.expression.name in self.first_conjunctions:
+                    if name in self.infinitive_conjunctions and _keeps_subject(clause, before):
+                        order = INFINITIVE
+                elif name in self.first_conjunctions:
                     order = INVERTED
-                self.conjunction(conjunction, clause, text)
+                self.conjunction(conjunction, clause, text, order)
             opened = order == SUBORDINATE and not text.clauses
             self.clause(clause, text, order)
+            before = clause
         return text
 
-    def conjunction(self, conjunction: Adverbial, clause: Clause, text: Text) -> None:
+    def conjunction(self, conjunction: Adverbial, clause: Clause, text: Text, order: int) -> None:
         """Write the conjunction before a clause."""
         self.adverbial(conjunction, text)
 
@@ -261,6 +267,16 @@ def subject_of(clause: Clause) -> Participant:
     """Return what the finite verb agrees with: the antecedent where the clause has no subject."""
     subject = clause.object if clause.mode.passive else clause.subject
     return subject or clause.antecedent or SOMEBODY
+
+
+def _keeps_subject(clause: Clause, before: Clause | None) -> bool:
+    """Return whether the subject of a clause is a pronoun for the subject of the clause before."""
+    if before is None or "inverse" in (clause.verb.frame, before.verb.frame):
+        return False
+    subject, topic = subject_of(clause), subject_of(before)
+    if isinstance(topic, Pronoun) or not isinstance(subject, Pronoun):
+        return subject == topic
+    return subject.person == topic.person and subject.noun is topic.core.noun
 
 
 def is_subject_gap(clause: Clause) -> bool:

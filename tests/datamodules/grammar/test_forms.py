@@ -46,6 +46,7 @@ from tests.datamodules.grammar.meanings import (
     clause,
     compared,
     condition,
+    more,
     phrase,
     place,
     relative,
@@ -196,8 +197,9 @@ EXAMPLES: dict[str, Callable[[], Built]] = {
     ),
     "de is repeated": lambda: clause(ME, "be", place=place("near", two("the house", "a tree"))),
     "jusqu'à is repeated": lambda: clause(
-        HE, "travel", oblique=two("the house", "the tree"), frame="motion"
+        HE, "limp", oblique=two("the house", "the tree"), frame="motion"
     ),
+    "travel": lambda: clause(HE, "travel", "past", oblique=phrase("the valley"), frame="motion"),
     "sur is not": lambda: clause(HE, "count", oblique=two("the man", "the king"), **ON),
     "one subject": lambda: shared(
         clause(phrase("the man"), "open", object=phrase("the door")), "sleep", **SLEEP
@@ -243,6 +245,10 @@ EXAMPLES: dict[str, Callable[[], Built]] = {
     "although": lambda: subordinate("although", LIKELY),
     "although, now": lambda: subordinate("although", Mode("present", "not", subjunctive=True)),
     "before": lambda: subordinate("before", LIKELY),
+    "before, of one subject": lambda: [
+        clause(HE, "work", "past", **SLEEP),
+        more(clause(HE, "see", LIKELY, object=SHE), "before", "subordinating"),
+    ],
     "if he had": lambda: condition(
         clause(phrase("the man"), "own", "supposed", object=phrase("a dog")),
         clause(HE, "sleep", "unreal", **SLEEP),

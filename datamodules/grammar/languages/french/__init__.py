@@ -9,6 +9,7 @@ from datamodules.grammar.languages.french.verbs import Agreement, FrenchVerb, ve
 from datamodules.grammar.languages.language import (
     ASK,
     GOVERN,
+    INFINITIVE,
     OBJECT,
     PLACE_GAP,
     POSSIBLE,
@@ -75,24 +76,33 @@ class French(Phrases):
             if len(cells) > 2
         }
         self._datives, self._pronominal = sections["datives"], sections["pronominal"]
+        self.infinitive_conjunctions = frozenset(sections["infinitive_conjunctions"])
         self._at, self._inside = sections["at"], sections["inside"]
         self._groups = Cache(self._group)
         self._pronouns = Cache(self._pronoun)
 
     @override
+    def conjunction(self, conjunction: Adverbial, clause: Clause, text: Text, order: int) -> None:
+        infinitive = ":infinitive" * (order == INFINITIVE)
+        text.add(self.expressions[conjunction.expression.name + infinitive], conjunction.unit)
+
+    @override
     def clause(self, clause: Clause, text: Text, order: int) -> None:
-        begin, time, object_ = len(text.texts), clause.time, clause.object
+        begin, time, object_, mode = len(text.texts), clause.time, clause.object, clause.mode
         topic = None
-        if time is not None and order != SUBORDINATE and is_topic(clause):
+        if time is not None and order < SUBORDINATE and is_topic(clause):
             topic, time = time, None
         if clause.particle is not None:
             self.particle(clause.particle, text)
         if topic is not None:
             self.time(topic, text)
             text.comma()
-        subject = self._subject(clause, text)
+        if order == INFINITIVE:
+            subject, mode = subject_of(clause), mode._replace(tense="infinitive")
+        else:
+            subject = self._subject(clause, text)
         agreement = self.agreement(subject)
-        self._verb(clause, agreement, text)
+        self._verb(clause, mode, agreement, text)
         if clause.adjective is not None:
             self._quality(clause, clause.adjective, agreement, text)
         manner = clause.manner
@@ -143,7 +153,7 @@ class French(Phrases):
             text.add(self._pronouns[subject, "subject", role], clause.unit)
         return subject
 
-    def _verb(self, clause: Clause, agreement: Agreement, text: Text) -> None:
+    def _verb(self, clause: Clause, mode: Mode, agreement: Agreement, text: Text) -> None:
         """Write the verb with its auxiliaries, negation and clitics."""
         object_, oblique, agreed = clause.object, clause.oblique, None
         recipient, roles, mode = clause.recipient, _TO_PERSON, clause.mode
@@ -210,9 +220,10 @@ class French(Phrases):
         return _governing(words)
 
     def _is_reached(self, goal: NounPhrase) -> bool:
-        """Return whether one goes *à*: only to what is definite, and to no district or forest."""
+        """Return whether one goes *à*: only to one definite goal, and to no district or forest."""
         return (
             _is_definite(goal)
+            and not goal.core.plural
             and goal.core.noun.name not in self._inside
             and (goal.beside is None or self._is_reached(goal.beside))
         )

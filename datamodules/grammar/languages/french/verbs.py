@@ -12,9 +12,11 @@ from datamodules.grammar.languages.french.nouns import agree
 from datamodules.grammar.languages.language import (
     MODAL,
     NOT,
+    OBJECT,
     OFTEN,
     PASSIVE,
     POSSIBLE,
+    SUBJECT,
     TENSE,
     TO,
     VERB,
@@ -238,14 +240,21 @@ def _finite(
     clitics: tuple[Word, ...] = (),
     agreed: Agreement | None = None,
 ) -> list[Word]:
-    """Write a finite verb with clitics, negation and adverb of frequency."""
+    """Write a finite verb, or an infinitive, with clitics, negation and adverb of frequency."""
     before: list[Word] = [("ne", (NOT,))] if mode.negation else []
-    before += _written(clitics, subject)
     after: list[Word] = []
     if mode.negation:
         after = [(_NEGATIONS[mode.negation], (NOT,))]
     elif mode.adverb is not None:
         after = [(mode.adverb.name, (OFTEN,))]
+    pronouns = _written(clitics, subject)
+    if mode.tense == "infinitive":
+        missing = (OBJECT if mode.passive else SUBJECT) + POSSIBLE
+        infinitive = verb.conjugation.infinitive, (role, TENSE + POSSIBLE, missing)
+        if mode.negation:  # *avant de ne pas le voir*
+            return [*before, *after, *pronouns, infinitive]
+        return [*pronouns, infinitive, *after]
+    before += pronouns
     person = _FORMS[subject.person]
     is_single = mode.tense == "past" and not (state or mode.habit)
     if mode.tense != "perfect" and not is_single:

@@ -121,7 +121,7 @@ class German(Phrases):
         )
 
     @override
-    def conjunction(self, conjunction: Adverbial, clause: Clause, text: Text) -> None:
+    def conjunction(self, conjunction: Adverbial, clause: Clause, text: Text, order: int) -> None:
         name, mode = conjunction.expression.name, clause.mode
         if name == "but" or "subordinating" in conjunction.expression.kinds:
             text.comma()
