@@ -217,6 +217,8 @@ class NounPhrases:
         drawn = table.draw(self.random)
         if drawn.category in self.said or not self.said.isdisjoint(drawn.results):
             return False
+        if phrase.attribute is not None and _takes_preposition(noun, drawn):
+            return False
         both = tuple(sorted((*adjectives, drawn), key=category_rank))
         phrase.core = Core(*core[:3], both, *core[4:])
         return True
@@ -230,7 +232,9 @@ class NounPhrases:
 
     def attribute(self, phrase: NounPhrase, plural: bool | None) -> Prepositional | None:
         """Draw an attribute: where a thing is, where a person is from, what a person carries."""
-        kind = kind_of(phrase)
+        kind, core = kind_of(phrase), phrase.core
+        if any(_takes_preposition(core.noun, adjective) for adjective in core.adjectives):
+            return None
         if plural is None:
             plural = phrase.core.plural and kind in HUMAN
         section = "plural_attributes" if plural else "attributes"
@@ -263,6 +267,11 @@ class NounPhrases:
             phrase.core = core._replace(
                 plural=plural, determiner=changed.determiner, possessor=None
             )
+
+
+def _takes_preposition(noun: Noun, adjective: Adjective) -> bool:
+    """Return whether an attribute would seem to follow the adjective (*gentil avec*, *fier de*)."""
+    return noun.kind in HUMAN and adjective.category in _JUDGING
 
 
 def can_be_extended(phrase: Participant | None) -> bool:

@@ -175,6 +175,9 @@ EXAMPLES: dict[str, Callable[[], Built]] = {
     "can, as a habit": lambda: clause(
         HE, "see", Mode("past", "not", modal=CAN, habit=True), object=SHE
     ),
+    "a time first, not behind a state": lambda: clause(
+        ME, "lose", "past", object=phrase("the wet shoe"), time=saying("yesterday")
+    ),
     "a time first": lambda: clause(
         phrase("the man"), "sleep", time=saying("every day"), time_first=True, **SLEEP
     ),

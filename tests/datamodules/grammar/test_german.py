@@ -39,7 +39,8 @@ from tests.datamodules.grammar.meanings import (
 
 VERBS = {verb.name: verb for verb in LEXICON.verbs}
 PRESENT, PAST, FUTURE = Mode("present"), Mode("past"), Mode("future")
-ON_MONDAYS, YESTERDAY = saying("on Mondays", "topic"), saying("yesterday")
+ON_MONDAYS, LAST_WEEK = (saying(time, "topic") for time in ("on Mondays", "last week"))
+YESTERDAY = saying("yesterday")
 WHEN, BECAUSE = saying("when", "subordinating"), saying("because", "subordinating")
 SO, BUT, THERE = saying("so:then"), saying("but"), saying("there")
 
@@ -104,6 +105,8 @@ def relative(noun: NounPhrase, verb: str, mode: Mode = PRESENT, **parts) -> Noun
         (clause("like", PAST, the("king"), object=the("book")), "dem König gefiel das Buch"),
         (clause("see:transitive", object=the("dog", False, "its", possessor=NOUNS["machine"])),
          "sie sieht ihren Hund"),
+        (clause("dream:prepositional", PAST, the("man"), oblique=the("king"), time=LAST_WEEK),
+         "der Mann hat letzte Woche vom König geträumt"),
     ],
 )  # fmt: skip
 def test_main_clauses(written, expected):

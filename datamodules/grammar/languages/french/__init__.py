@@ -90,7 +90,8 @@ class French(Phrases):
     def clause(self, clause: Clause, text: Text, order: int) -> None:
         begin, time, object_, mode = len(text.texts), clause.time, clause.object, clause.mode
         topic = None
-        if time is not None and order < SUBORDINATE and is_topic(clause):
+        begins = time is not None and order < SUBORDINATE
+        if begins and (is_topic(clause) or self._ends_in_state(clause)):
             topic, time = time, None
         if clause.particle is not None:
             self.particle(clause.particle, text)
@@ -128,6 +129,14 @@ class French(Phrases):
             self.complement(clause.complement, clause.unit, text)
         text.clauses.append((begin, len(text.texts)))
 
+    def _ends_in_state(self, clause: Clause) -> bool:
+        """Return whether a time at the end would follow an adjective (*la robe mouillée hier*)."""
+        phrase = clause.oblique or clause.object
+        if clause.question or clause.gap or clause.place or not isinstance(phrase, NounPhrase):
+            return False
+        core = (phrase.attribute.phrase if phrase.attribute else phrase.beside or phrase).core
+        return phrase.relative is None and self._words.ends_in_state(core)
+
     def _subject(self, clause: Clause, text: Text) -> Participant:
         """Begin a clause and write its subject, if it has one; return what the verb agrees with.
 
@@ -156,7 +165,7 @@ class French(Phrases):
     def _verb(self, clause: Clause, mode: Mode, agreement: Agreement, text: Text) -> None:
         """Write the verb with its auxiliaries, negation and clitics."""
         object_, oblique, agreed = clause.object, clause.oblique, None
-        recipient, roles, mode = clause.recipient, _TO_PERSON, clause.mode
+        recipient, roles = clause.recipient, _TO_PERSON
         clitics: tuple[Word, ...] = ()
         if clause.verb.name in self._pronominal:
             clitics = (_REFLEXIVE,)

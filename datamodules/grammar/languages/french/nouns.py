@@ -158,6 +158,16 @@ class FrenchNouns:
         forms = self._comparatives.get(adjective.name)
         return None if forms is None else forms.agreed(gender, is_plural)
 
+    def ends_in_state(self, core: Core) -> bool:
+        """Return whether the last word is an adjective of what comes and goes (*mouillé*)."""
+        behind = (
+            adjective
+            for adjective in core.adjectives
+            if not self._forms_for(adjective, core.noun).stands_before
+        )
+        last = next(behind, None)
+        return last is not None and not last.lasting and last.category == "quality"
+
     def core(self, core: Core) -> Piece:
         """Write determiner, adjectives and noun."""
         forms = self.forms(core.noun, core.synonym)

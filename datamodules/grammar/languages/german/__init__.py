@@ -180,7 +180,7 @@ class German(Phrases):
             return self._asked(parts, text)
         if order == INVERTED:
             return None
-        if is_topic(clause) and not self._strands_pronoun(parts):
+        if is_topic(clause) and not (self._strands_pronoun(parts) or _runs_on(parts)):
             assert clause.time is not None
             self.time(clause.time, text)
             return clause.time
@@ -408,6 +408,21 @@ class German(Phrases):
         if self._verbs[verb.name].government.preposition:
             return group
         return VerbPieces(*[without_preposition(verb, each) for each in group])
+
+
+def _runs_on(parts: Parts) -> bool:
+    """Return whether a complement would seem to belong to a subject before it.
+
+    (*hat der Bäcker Paul gesehen*, *hat ein Fan von Paul geträumt*)
+    """
+    if not isinstance(parts.subject, NounPhrase):
+        return False
+    found = parts.complements
+    return any(
+        each.government.preposition == "von"
+        or (isinstance(each.participant, NounPhrase) and not each.participant.core.determiner)
+        for each in [*found.phrases, *found.prepositional]
+    )
 
 
 def _has_preterite(mode: Mode, highest: Verb) -> bool:
