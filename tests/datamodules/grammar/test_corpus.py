@@ -97,7 +97,7 @@ def digest_and_fingerprint() -> tuple[str, str]:
     digest = hashlib.sha256()
     for name in SPLITS:
         text = corpus.split(name)
-        digest.update("\n".join(text.source + text.target + text.alignments).encode())
+        digest.update("\n".join([*text.source, *text.target, *(text.alignments or [])]).encode())
     return digest.hexdigest(), corpus.fingerprint
 
 
