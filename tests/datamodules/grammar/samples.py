@@ -34,9 +34,12 @@ def pairs(
 @cache
 def meanings(count: int, words: int, **knobs) -> list[list[Joined]]:
     chosen = grammar_corpus(**knobs).knobs
-    vocabulary = Vocabulary(chosen.vocabulary, chosen.zipf, chosen.separable)
+    vocabulary = _vocabulary(chosen.vocabulary, chosen.zipf, chosen.separable)
     sentences = Sentences(vocabulary, chosen, Random(f"{count} {words}").random)
     return [sentences.sentence(words) for _ in range(count)]
+
+
+_vocabulary = cache(Vocabulary)
 
 
 def _other(source: str) -> str:
