@@ -54,8 +54,9 @@ def _links(
             units[unit] = [(piece, first)]
     found: set[int] = set()  # source word, target word, and 1 if their link is only possible
     for piece, unit, first in target.pieces:
+        alike = _ALIKE[piece.shape]
         for other, start in units.get(unit, ()):
-            for word, number, unsure in _ALIKE[other.shape, piece.shape]:
+            for word, number, unsure in alike[other.shape]:
                 words = source_words[start + word] << _LEFT | target_words[first + number] << 1
                 found.add(words | unsure)
     return " ".join(
@@ -63,14 +64,16 @@ def _links(
     )
 
 
-def _alike(shapes: tuple[int, int]) -> Played:
-    """Return the words of two pieces that play the same role, and 1 if a link is only possible."""
-    source, target = (PLAYED[shape] for shape in shapes)
-    return tuple(
-        (word, number, unsure | other_unsure)
-        for word, role, unsure in source
-        for number, other_role, other_unsure in target
-        if role == other_role
+def _alike(target: int) -> Tables[int, Played]:
+    """Return, by the shape of a source piece, the words that play the same role in a target piece,
+    and 1 if a link is only possible."""
+    return Tables(
+        lambda source: tuple(
+            (word, number, unsure | other_unsure)
+            for word, role, unsure in PLAYED[source]
+            for number, other_role, other_unsure in PLAYED[target]
+            if role == other_role
+        )
     )
 
 

@@ -10,7 +10,6 @@ from datamodules.grammar.drawing.vocabulary import (
     NounForm,
     Vocabulary,
     category_rank,
-    is_human,
 )
 from datamodules.grammar.meaning.phrases import (
     FIRST_PLURAL,
@@ -24,7 +23,6 @@ from datamodules.grammar.meaning.phrases import (
     NounPhrase,
     Participant,
     Prepositional,
-    Pronoun,
     Verb,
 )
 
@@ -276,7 +274,7 @@ def _takes_preposition(noun: Noun, adjective: Adjective) -> bool:
 
 def can_be_extended(phrase: Participant | None) -> bool:
     """Return whether an attribute or relative clause may follow."""
-    if not isinstance(phrase, NounPhrase):
+    if type(phrase) is not NounPhrase:
         return False
     return phrase.core.determiner not in POSSESSIVES and is_told_apart(phrase)
 
@@ -297,17 +295,23 @@ def may_be_two(phrase: NounPhrase) -> bool:
 
 def noun_of(participant: Participant | None) -> Noun | None:
     """Return the noun, or the noun that a pronoun stands for, if there is one."""
-    if isinstance(participant, NounPhrase):
+    if type(participant) is NounPhrase:
         return participant.core.noun
     return None if participant is None else participant.noun
 
 
 def kind_of(participant: Participant | None) -> str:
     """Return the class of a participant; names, *I*, *we* and agents without a name are persons."""
+    noun = participant.core.noun if type(participant) is NounPhrase else noun_of(participant)
+    return "person" if noun is None or noun.kind in ("name", "surname") else noun.kind
+
+
+def gender_of(participant: Participant) -> str:
+    """Return the gender of a person; empty for animals and things."""
     noun = noun_of(participant)
-    if noun is None or noun.kind in ("name", "surname"):
-        return "person"
-    return noun.kind
+    return (
+        noun.gender if noun is not None or type(participant) is NounPhrase else participant.gender
+    )
 
 
 def _possessive(possessor: Participant | None) -> str:
@@ -319,11 +323,4 @@ def _possessive(possessor: Participant | None) -> str:
             return "our"
         case person if person == THIRD_PLURAL:
             return "their"
-    noun = noun_of(possessor)
-    if noun is None:
-        gender = possessor.gender if isinstance(possessor, Pronoun) else ""
-    elif is_human(noun):
-        gender = noun.gender
-    else:
-        return "its"
-    return "her" if gender == "f" else "his"
+    return {"m": "his", "f": "her", "": "its"}[gender_of(possessor)]

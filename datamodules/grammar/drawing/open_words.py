@@ -22,12 +22,13 @@ _TOWN_ENDINGS = ("abad", "anda", "ara", "ena", "grad", "ia", "ona", "opol", "orf
 
 def surname(random: Random) -> Noun:
     """Draw one of about 340,000 surnames, with the gender of the person."""
-    return _noun(_invented(_SURNAME_ENDINGS, random), "surname", random() < 0.5)
+    name = _invented(_SURNAME_ENDINGS, random)
+    return Noun(name, "surname", counted=False, gender="m" if random() < 0.5 else "f")
 
 
 def town(random: Random) -> Noun:
     """Draw one of about 340,000 towns."""
-    return _noun(_invented(_TOWN_ENDINGS, random), "town", True)
+    return Noun(_invented(_TOWN_ENDINGS, random), "town", counted=False)
 
 
 def number(random: Random) -> str:
@@ -64,7 +65,3 @@ def _stem(random: Random) -> str:
 
 def _pick(items: tuple[str, ...], random: Random) -> str:
     return items[int(random() * len(items))]
-
-
-def _noun(name: str, kind: str, masculine: bool) -> Noun:
-    return Noun(name, kind, counted=False, gender="m" if masculine else "f")

@@ -7,10 +7,11 @@ from datamodules.grammar.drawing.draws import Pool
 from datamodules.grammar.drawing.noun_phrases import (
     PREDICATE_TRIES,
     NothingLeftError,
+    gender_of,
     kind_of,
     noun_of,
 )
-from datamodules.grammar.drawing.vocabulary import is_human, is_lasting
+from datamodules.grammar.drawing.vocabulary import is_lasting
 from datamodules.grammar.meaning.phrases import (
     ANIMATE,
     FIRST_PLURAL,
@@ -90,7 +91,7 @@ class Participants(Circumstances):
         qualities = self.vocabulary.qualities
         table = place.qualities or qualities[kind, passing] or qualities[kind, False]
         assert table is not None
-        if isinstance(clause.subject, NounPhrase):
+        if type(clause.subject) is NounPhrase:
             self.describe(*clause.subject.core.adjectives)
         for _ in range(PREDICATE_TRIES):
             quality = table.draw(self.random)
@@ -109,7 +110,7 @@ class Participants(Circumstances):
     ) -> None:
         """Draw to whom something is given; no pronoun beside *me* and *us*."""
         share = self.knobs.pronouns
-        if isinstance(clause.object, Pronoun):
+        if type(clause.object) is Pronoun:
             share = 0 if clause.object.person in _SPEAKERS else TO_PRONOUN_SHARE
         if self.random() < share:
             clause.recipient = self._person(subject, place)
@@ -129,7 +130,7 @@ class Participants(Circumstances):
         own_subject = place.gap in ("", "subject", "shared")
         alone = subject.person in (FIRST_SINGULAR, THIRD_SINGULAR)  # not *each other*
         if verb.reflexive and own_subject and alone and self.random() < REFLEXIVE_SHARE:
-            pronoun = bound(subject) if isinstance(subject, NounPhrase) else subject
+            pronoun = bound(subject) if type(subject) is NounPhrase else subject
             return pronoun._replace(reflexive=True)
         before = place.object
         if before is not None and before.core.noun is not noun_of(subject):
@@ -154,7 +155,7 @@ class Participants(Circumstances):
 
 def taken_up(participant: Participant) -> Pronoun:
     """Return the pronoun that stands for a participant of the clause before."""
-    if isinstance(participant, NounPhrase):
+    if type(participant) is NounPhrase:
         return bound(participant)
     return participant._replace(reflexive=False)
 
@@ -164,13 +165,10 @@ def clashes(one: Participant, other: Participant) -> bool:
     return _english(one) == _english(other)
 
 
-def _english(participant: Participant) -> tuple[int, str]:
-    noun = noun_of(participant)
-    if participant.person != THIRD_SINGULAR:
-        return participant.person, ""
-    if noun is None:
-        return THIRD_SINGULAR, participant.gender if isinstance(participant, Pronoun) else ""
-    return THIRD_SINGULAR, noun.gender if is_human(noun) else ""
+def _english(participant: Participant) -> int | str:
+    """Return what decides on the pronoun for a participant: its person, or its gender."""
+    person = participant.person
+    return gender_of(participant) if person == THIRD_SINGULAR else person
 
 
 def bound(phrase: NounPhrase) -> Pronoun:
@@ -198,7 +196,7 @@ def is_unclear(clause: Clause) -> bool:
         other is not subject
         and _english(other) == meant
         and (kind_of(other) in ANIMATE) == living
-        and not (isinstance(other, Pronoun) and other.reflexive)
+        and not (type(other) is Pronoun and other.reflexive)
         for other in _named_in(clause)
     )
 
@@ -208,16 +206,14 @@ def _named_in(clause: Clause) -> list[Participant]:
     named: list[Participant] = []
     parts: list[Clause | Participant | Place | None] = [clause]
     for part in parts:  # which grows
-        if part is None:
-            continue
-        if isinstance(part, NounPhrase):
+        if type(part) is NounPhrase:
             named.append(part)
             parts += (part.owner, part.beside, part.attribute, part.relative)
-        elif isinstance(part, Pronoun):
+        elif type(part) is Pronoun:
             named.append(part)
-        elif isinstance(part, Prepositional):
+        elif type(part) is Prepositional:
             parts.append(part.phrase)
-        elif isinstance(part, Clause):
+        elif type(part) is Clause:
             parts += (part.subject, part.object, part.recipient, part.oblique)
             parts += (part.standard, part.place, part.complement)
     return named
@@ -225,13 +221,13 @@ def _named_in(clause: Clause) -> list[Participant]:
 
 def is_simple(participant: Participant | None) -> bool:
     """Return whether a participant is a pronoun, or a noun phrase without a clause or attribute."""
-    if not isinstance(participant, NounPhrase):
+    if type(participant) is not NounPhrase:
         return participant is not None
     return participant.relative is participant.attribute is None
 
 
 def refers_back(participant: Participant | None) -> bool:
     """Return whether a participant has *himself*, *his* or the like, for the subject."""
-    if isinstance(participant, NounPhrase):
+    if type(participant) is NounPhrase:
         return participant.core.determiner in ("his", "her", "its", "their")
     return participant is not None and participant.reflexive

@@ -341,8 +341,3 @@ def _of_one_rank(one: Adjective, other: Adjective) -> bool:
 def category_rank(adjective: Adjective) -> int:
     """Return the place of an adjective's category in the order of English adjectives."""
     return CATEGORIES.index(adjective.category)
-
-
-def is_human(noun: Noun) -> bool:
-    """Return whether a noun is a person, by class or by name."""
-    return noun.kind in HUMAN or noun.kind in ("name", "surname")

@@ -12,7 +12,6 @@ from typing import ClassVar, TypeGuard, TypeVar
 
 from datamodules.grammar.meaning.phrases import (
     ANIMATE,
-    HUMAN,
     THIRD_SINGULAR,
     Adverbial,
     Clause,
@@ -227,14 +226,14 @@ class Language(ABC):
 
     def time(self, time: Time, text: Text) -> None:
         """Write when something happens."""
-        if isinstance(time, Dated):
+        if type(time) is Dated:
             text.add(self.date(time), time.unit)
         else:
             self.adverbial(time, text)
 
     def place(self, place: Place, text: Text) -> None:
         """Write an adverb of place, or a preposition with its noun phrase."""
-        if isinstance(place, Adverbial):
+        if type(place) is Adverbial:
             self.adverbial(place, text)
         else:
             self.noun_phrase(place.phrase, text, self.expressions[place.preposition.name])
@@ -274,7 +273,7 @@ def _keeps_subject(clause: Clause, before: Clause | None) -> bool:
     if before is None or "inverse" in (clause.verb.frame, before.verb.frame):
         return False
     subject, topic = subject_of(clause), subject_of(before)
-    if isinstance(topic, Pronoun) or not isinstance(subject, Pronoun):
+    if type(topic) is Pronoun or type(subject) is not Pronoun:
         return subject == topic
     return subject.person == topic.person and subject.noun is topic.core.noun
 
@@ -285,13 +284,13 @@ def is_subject_gap(clause: Clause) -> bool:
 
 
 def is_human(phrase: NounPhrase) -> bool:
-    """Return whether a noun phrase stands for persons, by the class of its noun or by a name."""
-    return phrase.core.noun.kind in (*HUMAN, "name", "surname")
+    """Return whether a noun phrase stands for persons: things and animals have no gender."""
+    return phrase.core.noun.gender != ""
 
 
 def is_whose(participant: Participant | None) -> TypeGuard[NounPhrase]:
     """Return whether a phrase is what *whose* owns: it begins the relative clause."""
-    return isinstance(participant, NounPhrase) and participant.core.determiner == "whose"
+    return type(participant) is NounPhrase and participant.core.determiner == "whose"
 
 
 def is_thing(pronoun: Pronoun) -> bool:
@@ -304,7 +303,7 @@ def is_topic(clause: Clause) -> bool:
     time = clause.time
     if time is None or clause.question or clause.gap:
         return False
-    return clause.time_first or isinstance(time, Dated) or "topic" in time.expression.kinds
+    return clause.time_first or type(time) is Dated or "topic" in time.expression.kinds
 
 
 Section = dict[str, list[str]]  # cells after the name of each concept

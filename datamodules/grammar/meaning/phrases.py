@@ -6,7 +6,7 @@ in the same unit.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, final
 
 HUMAN = ("person", "kin")
 ANIMATE = (*HUMAN, "animal")
@@ -125,6 +125,7 @@ class Core(NamedTuple):
     possessor: Noun | None = None  # what *its* stands for
 
 
+@final
 class Pronoun(NamedTuple):
     """A personal pronoun; its form depends on the noun that it stands for."""
 
@@ -136,6 +137,7 @@ class Pronoun(NamedTuple):
     synonym: bool = False  # whether the antecedent is the synonym of the noun
 
 
+@final
 @dataclass(slots=True, eq=False)
 class NounPhrase:
     """A noun phrase, with what belongs to it but does not agree with it."""
@@ -159,6 +161,7 @@ class NounPhrase:
         return THIRD_PLURAL if plural else THIRD_SINGULAR
 
 
+@final
 class Prepositional(NamedTuple):
     """A preposition with its noun phrase."""
 
@@ -166,6 +169,7 @@ class Prepositional(NamedTuple):
     phrase: NounPhrase
 
 
+@final
 class Adverbial(NamedTuple):
     """An invariable expression as a part of a clause, with a unit of its own."""
 
@@ -173,6 +177,7 @@ class Adverbial(NamedTuple):
     expression: Expression
 
 
+@final
 class Dated(NamedTuple):
     """A date: day, month (counted from 1) and year."""
 
@@ -187,6 +192,7 @@ Place: TypeAlias = Prepositional | Adverbial
 Time: TypeAlias = Adverbial | Dated
 
 
+@final
 @dataclass(slots=True, eq=False)
 class Clause:
     """A clause: a verb with its participants and circumstances."""

@@ -132,12 +132,12 @@ class English(Language):
             if is_whose(object_):
                 self.noun_phrase(object_, text)  # *whose dog I see*
                 object_ = None
-        if isinstance(subject, NounPhrase):
+        if type(subject) is NounPhrase:
             self.noun_phrase(subject, text)
         elif subject is not None and clause.gap != "shared":
             text.add(self._pronouns[subject, True, role], clause.unit)
         self._verb(clause, group, object_, agent, text)
-        if isinstance(agent, NounPhrase):
+        if type(agent) is NounPhrase:
             self.noun_phrase(agent, text, self.expressions["by"])
         if clause.place is not None:
             self.place(clause.place, text)
@@ -172,7 +172,7 @@ class English(Language):
     ) -> None:
         """Write the verb with its objects, what is said of the subject, and the manner."""
         unit, recipient, manner = clause.unit, clause.recipient, clause.manner
-        separated = object_.__class__ is Pronoun and clause.verb.name in self._separable
+        separated = type(object_) is Pronoun and clause.verb.name in self._separable
         if separated:  # *wake me up*
             group, particle = _parts(group, len(group.texts) - 1)
         if manner is not None and _precedes_verb(clause, agent or object_ or clause.oblique):
@@ -181,8 +181,8 @@ class English(Language):
             self.adverbial(manner, text)
             manner = None
         text.add(group, unit)
-        gives = isinstance(object_, NounPhrase) and clause.verb.name in self._giving
-        if gives and isinstance(recipient, Pronoun):  # *gives me the book*
+        gives = type(object_) is NounPhrase and clause.verb.name in self._giving
+        if gives and type(recipient) is Pronoun:  # *gives me the book*
             self._participant(recipient, RECIPIENT, clause, text)
             recipient = None
         if object_ is not None:
@@ -212,10 +212,10 @@ class English(Language):
         return self._verbs[verb.name], mode, person, modal
 
     def _participant(self, written: Participant, role: int, clause: Clause, text: Text) -> None:
-        if written.__class__ is Pronoun:
+        if type(written) is Pronoun:
             text.add(self._pronouns[written, False, role], clause.unit)
         else:
-            self.noun_phrase(written, text)  # type: ignore[arg-type]
+            self.noun_phrase(written, text)
 
     @override
     def noun_phrase(self, phrase: NounPhrase, text: Text, before: Piece = EMPTY) -> None:
@@ -291,9 +291,9 @@ def _precedes_verb(clause: Clause, following: Participant | None) -> bool:
     mode, subject = clause.mode, subject_of(clause)
     if mode.negation or not (mode.modal is None or mode.modal.name == "can"):
         return False
-    if isinstance(subject, NounPhrase) and subject.relative is not None and not clause.gap:
+    if type(subject) is NounPhrase and subject.relative is not None and not clause.gap:
         return False
-    return isinstance(following, NounPhrase)
+    return type(following) is NounPhrase
 
 
 def _pronoun(key: tuple[Pronoun, bool, int]) -> Piece:

@@ -110,18 +110,18 @@ class French(Phrases):
         if manner is not None and not _is_denied(object_):
             self.adverbial(manner, text)
             manner = None
-        if isinstance(object_, NounPhrase) and object_ is not subject:
+        if type(object_) is NounPhrase and object_ is not subject:
             self.noun_phrase(object_, text)
         if manner is not None:
             self.adverbial(manner, text)  # never *pas lentement de pain*
-        if clause.subject is not subject and isinstance(clause.subject, NounPhrase):
+        if clause.subject is not subject and type(clause.subject) is NounPhrase:
             before = self.expressions["by"] if clause.mode.passive else _TO_WHOM
             self.noun_phrase(clause.subject, text, before)
-        if isinstance(clause.recipient, NounPhrase):
+        if type(clause.recipient) is NounPhrase:
             self.noun_phrase(clause.recipient, text, _TO, clause.unit)
         if clause.oblique is not None:
             self._oblique(clause, clause.oblique, text)
-        if isinstance(clause.place, Prepositional):
+        if type(clause.place) is Prepositional:
             self._place(clause.place, text)  # *y* is a clitic
         if time is not None:
             self.time(time, text)
@@ -132,7 +132,7 @@ class French(Phrases):
     def _ends_in_state(self, clause: Clause) -> bool:
         """Return whether a time at the end would follow an adjective (*la robe mouillée hier*)."""
         phrase = clause.oblique or clause.object
-        if clause.question or clause.gap or clause.place or not isinstance(phrase, NounPhrase):
+        if clause.question or clause.gap or clause.place or type(phrase) is not NounPhrase:
             return False
         core = (phrase.attribute.phrase if phrase.attribute else phrase.beside or phrase).core
         return phrase.relative is None and self._words.ends_in_state(core)
@@ -156,7 +156,7 @@ class French(Phrases):
             text.add(_QUESTIONS[clause.question], clause.unit)
             if clause.question == "who":
                 return subject
-        if isinstance(subject, NounPhrase):
+        if type(subject) is NounPhrase:
             self.noun_phrase(subject, text)
         else:
             text.add(self._pronouns[subject, "subject", role], clause.unit)
@@ -173,23 +173,23 @@ class French(Phrases):
             recipient, roles = clause.subject, (SUBJECT,)
         elif not mode.passive:
             before: Participant | None = clause.antecedent if clause.gap == "object" else None
-            if isinstance(object_, Pronoun):
+            if type(object_) is Pronoun:
                 clitics += ((self.form(object_, "object"), (OBJECT,)),)
                 before = object_
             if before is not None and mode.tense in _WITH_PARTICIPLE:
                 agreed = self.agreement(before)
         if not (mode.passive or mode.tense in _WITH_PARTICIPLE):
             agreement = _PLAIN[agreement.person]
-        if isinstance(recipient, Pronoun):
+        if type(recipient) is Pronoun:
             clitics += ((self.form(recipient, "dative"), roles),)
-        if isinstance(oblique, Pronoun):
+        if type(oblique) is Pronoun:
             clitic = self._oblique_clitic(clause, oblique)
             clitics += ((clitic, _GOVERNING),) if clitic else ()
         there = clause.place
-        if there.__class__ is Adverbial:
+        if type(there) is Adverbial:
             clitics += (_Y,)
         group = self._groups[clause.verb, clause.synonym, mode, agreement, clitics, agreed]
-        if isinstance(there, Adverbial):
+        if type(there) is Adverbial:
             text.pieces.append((_THERE, there.unit, len(text.texts) + group.texts.index("y")))
         text.add(group, clause.unit)
 
@@ -214,7 +214,7 @@ class French(Phrases):
     def _oblique(self, clause: Clause, oblique: Participant, text: Text) -> None:
         """Write what follows the preposition of the verb, unless it is a clitic."""
         preposition = self._preposition(clause)
-        if isinstance(oblique, NounPhrase):
+        if type(oblique) is NounPhrase:
             self.noun_phrase(oblique, text, preposition, clause.unit)
         elif not self._oblique_clitic(clause, oblique):
             text.add(preposition, clause.unit)
@@ -224,7 +224,7 @@ class French(Phrases):
         words = self._verbs[clause.verb.name].preposition
         if words == _TO.texts and clause.verb.frame == "motion":
             goal = clause.oblique or clause.antecedent
-            if isinstance(goal, NounPhrase) and not self._is_reached(goal):
+            if type(goal) is NounPhrase and not self._is_reached(goal):
                 words = ("dans",)
         return _governing(words)
 
@@ -251,7 +251,7 @@ class French(Phrases):
     ) -> None:
         """Write the adjective after *être*, with its degree, and what it is compared with."""
         subject = subject_of(clause)
-        noun = subject.core.noun if isinstance(subject, NounPhrase) else subject.noun
+        noun = subject.core.noun if type(subject) is NounPhrase else subject.noun
         _, gender, plural = agreement
         form = self._words.adjective(adjective, noun, gender, plural)
         better = self._words.comparative(adjective, gender, plural)
@@ -269,7 +269,7 @@ def _is_definite(phrase: NounPhrase) -> bool:
 
 def _is_denied(participant: Participant | None) -> bool:
     """Return whether a participant is the object of a negated verb, with *de*."""
-    if not isinstance(participant, NounPhrase):
+    if type(participant) is not NounPhrase:
         return False
     return participant.core.denied and participant.core.determiner in ("a", "some")
 

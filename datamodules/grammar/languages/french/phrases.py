@@ -21,6 +21,7 @@ from datamodules.grammar.languages.language import (
     Section,
     Text,
     Word,
+    is_human,
     is_subject_gap,
     numbered,
     piece,
@@ -28,7 +29,6 @@ from datamodules.grammar.languages.language import (
 )
 from datamodules.grammar.meaning.phrases import (
     FIRST_PLURAL,
-    HUMAN,
     THIRD_PLURAL,
     Clause,
     Core,
@@ -121,7 +121,7 @@ class Phrases(Language):
 
     def agreement(self, participant: Participant) -> Agreement:
         """Return what agrees with a participant: two nouns are feminine if both are."""
-        if isinstance(participant, Pronoun):
+        if type(participant) is Pronoun:
             return _agreement(participant.person, self._gender(participant))
         core = participant.core
         gender = self._genders[core.noun, core.synonym]
@@ -155,9 +155,8 @@ class Phrases(Language):
         if clause.gap != "oblique":
             return _RELATIVES[clause.gap]
         assert clause.antecedent is not None
-        human = clause.antecedent.core.noun.kind in (*HUMAN, "name", "surname")
         _, gender, plural = self.agreement(clause.antecedent)
-        return _governed_relative(preposition.texts, human, gender, plural)
+        return _governed_relative(preposition.texts, is_human(clause.antecedent), gender, plural)
 
 
 @cache

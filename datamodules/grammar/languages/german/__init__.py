@@ -222,7 +222,7 @@ class German(Phrases):
         text.add(relative(gender, GENITIVE if owns else case, preposition, role), clause.unit)
         if owns:
             owned = subject if begins else clause.oblique or clause.object
-            assert isinstance(owned, NounPhrase)
+            assert type(owned) is NounPhrase
             self._noun_phrase(owned, text, case)
         return subject if begins else None
 
@@ -259,7 +259,7 @@ class German(Phrases):
         to which something is added does, and any phrase with the pronoun of a reflexive verb.
         """
         subject = parts.subject
-        if not isinstance(subject, NounPhrase):
+        if type(subject) is not NounPhrase:
             return False
         if subordinate and parts.verb.reflexive is None and not is_extended(subject):
             return False
@@ -275,7 +275,7 @@ class German(Phrases):
     def _strands_pronoun(self, parts: Parts) -> bool:
         """Return whether, in the middle field, a long subject would stand before a pronoun."""
         subject = parts.subject
-        extended = isinstance(subject, NounPhrase) and is_extended(subject)
+        extended = type(subject) is NounPhrase and is_extended(subject)
         return extended and not self._follows_pronouns(parts, subordinate=False)
 
     def _after(self, parts: Parts, text: Text) -> None:
@@ -304,7 +304,7 @@ class German(Phrases):
 
     def _subject(self, parts: Parts, text: Text) -> None:
         subject = parts.subject
-        if isinstance(subject, NounPhrase):
+        if type(subject) is NounPhrase:
             self._noun_phrase(subject, text, parts.case)
         else:
             text.add(pronoun(self._person(subject), NOMINATIVE, parts.role), parts.clause.unit)
@@ -324,7 +324,7 @@ class German(Phrases):
     def _objects(self, parts: Parts, text: Text, adverb: Piece) -> None:
         """Write the objects with an adverb (*nicht*, *nie*, *oft*), and the circumstances."""
         clause, found = parts.clause, parts.complements
-        there = clause.place.__class__ is Adverbial and clause.verb.frame != "be"
+        there = type(clause.place) is Adverbial and clause.verb.frame != "be"
         if there and clause.place is not None:
             self.place(clause.place, text)
         for number in range(len(found.phrases) + 1):
@@ -353,7 +353,7 @@ class German(Phrases):
     def _complement(self, written: Complement, parts: Parts, text: Text) -> None:
         clause, participant = parts.clause, written.participant
         case, preposition = written.government
-        if isinstance(participant, NounPhrase):
+        if type(participant) is NounPhrase:
             before = EMPTY
             if written.government is BY:
                 before = self.expressions["by"]
@@ -393,7 +393,7 @@ class German(Phrases):
         name = clause.verb.name
         if clause.verb.frame == "motion" and name in self._entering:
             goal = clause.oblique or clause.antecedent
-            if isinstance(goal, NounPhrase) and self._is_entered(goal):
+            if type(goal) is NounPhrase and self._is_entered(goal):
                 return self._entering[name]
         return self._verbs[name]
 
@@ -415,12 +415,12 @@ def _runs_on(parts: Parts) -> bool:
 
     (*hat der Bäcker Paul gesehen*, *hat ein Fan von Paul geträumt*)
     """
-    if not isinstance(parts.subject, NounPhrase):
+    if type(parts.subject) is not NounPhrase:
         return False
     found = parts.complements
     return any(
         each.government.preposition == "von"
-        or (isinstance(each.participant, NounPhrase) and not each.participant.core.determiner)
+        or (type(each.participant) is NounPhrase and not each.participant.core.determiner)
         for each in [*found.phrases, *found.prepositional]
     )
 

@@ -52,7 +52,7 @@ def complements_of(clause: Clause, forms: GermanVerb) -> Complements:
         complement = Complement(participant, government, role)
         if government.preposition and government is not BY:
             prepositional.append(complement)
-        elif government is BY or isinstance(participant, NounPhrase):
+        elif government is BY or type(participant) is NounPhrase:
             phrases.insert(0, complement)
         else:
             pronouns.append(complement)
@@ -86,7 +86,7 @@ def is_dative_first(clause: Clause, forms: GermanVerb) -> bool:
     but *Daniel gefällt das Haus* is clear.
     """
     dative, subject = clause.subject, clause.object
-    if not (forms.inverse and isinstance(dative, NounPhrase) and isinstance(subject, NounPhrase)):
+    if not (forms.inverse and type(dative) is NounPhrase and type(subject) is NounPhrase):
         return False
     determiner = dative.core.determiner
     shown = determiner not in _WITHOUT_CASE and not determiner.isdigit()
@@ -111,7 +111,7 @@ def _places(clause: Clause, phrases: list[Complement]) -> tuple[int, int]:
             continue
         if not denied and _is_indefinite(complement):
             return number, number
-        if not denied and isinstance(phrase, NounPhrase) and phrase.relative is not None:
+        if not denied and type(phrase) is NounPhrase and phrase.relative is not None:
             return number, count
         if denied and _determiner(phrase) in _AFTER_NOT:
             return number, count
@@ -131,7 +131,7 @@ def _negated(
 
 def _may_have_kein(complement: Complement) -> bool:
     phrase = complement.participant
-    if not isinstance(phrase, NounPhrase):
+    if type(phrase) is not NounPhrase:
         return False
     core = phrase.core
     return core.determiner == "a" or (core.denied and core.determiner == "some")
@@ -140,7 +140,7 @@ def _may_have_kein(complement: Complement) -> bool:
 def _is_indefinite(complement: Complement) -> bool:
     """Return whether *nie* and *oft* stand before a complement."""
     phrase: Participant | None = complement.participant
-    while isinstance(phrase, NounPhrase):
+    while type(phrase) is NounPhrase:
         determiner = phrase.core.determiner
         if determiner in _INDEFINITE or determiner.isdigit():
             return True
@@ -149,7 +149,7 @@ def _is_indefinite(complement: Complement) -> bool:
 
 
 def _determiner(participant: Participant | None) -> str:
-    return participant.core.determiner if isinstance(participant, NounPhrase) else ""
+    return participant.core.determiner if type(participant) is NounPhrase else ""
 
 
 def moved_relatives(clause: Clause, found: Complements) -> list[NounPhrase]:
@@ -159,7 +159,7 @@ def moved_relatives(clause: Clause, found: Complements) -> list[NounPhrase]:
     phrase.
     """
     every = [each.participant for each in found.phrases + found.prepositional]
-    heavy = [each for each in every if isinstance(each, NounPhrase) and each.relative is not None]
+    heavy = [each for each in every if type(each) is NounPhrase and each.relative is not None]
     if not heavy:
         return heavy
     ends_with_phrase = not found.prepositional and found.circumstances == len(found.phrases)
@@ -171,7 +171,7 @@ def _holds_clause(relative: Clause | None) -> bool:
     assert relative is not None
     participants = (relative.subject, relative.object, relative.oblique)
     return relative.complement is not None or any(
-        isinstance(each, NounPhrase) and each.relative is not None for each in participants
+        type(each) is NounPhrase and each.relative is not None for each in participants
     )
 
 

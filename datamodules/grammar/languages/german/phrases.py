@@ -143,7 +143,7 @@ class Phrases(Language):
 
     @override
     def place(self, place: Place, text: Text) -> None:
-        if isinstance(place, Prepositional):
+        if type(place) is Prepositional:
             name, phrase = place.preposition.name, place.phrase
             if name == "in" and phrase.core.noun.name in self._at:
                 name = "at"
@@ -206,7 +206,7 @@ class Phrases(Language):
 
     def _person(self, participant: Participant) -> int | str:
         """Return a key of the table of pronouns: the person, or the gender of a third singular."""
-        assert isinstance(participant, Pronoun)
+        assert type(participant) is Pronoun
         person, noun = participant.person, participant.noun
         if participant.reflexive and person in (THIRD_SINGULAR, THIRD_PLURAL):
             return "self"
