@@ -326,7 +326,7 @@ def test_paraphrases_are_several_right_targets():
 
 @pytest.mark.parametrize("share", [0.1, 0.5])
 def test_noise(share):
-    written = pairs(1000, 12)
+    written = pairs(3000, 6)
     noisy = list(add_noise(written, share, Random(1).random))
     changed = [one.target != two.target for one, two in zip(written, noisy, strict=True)]
     assert sum(changed) / len(changed) == pytest.approx(share, rel=TENTH)
