@@ -42,6 +42,8 @@ if TYPE_CHECKING:  # pydantic takes a while
 
 MOST_TRIES, MOST_TRIES_INSIDE = 50, 30  # draws for a place, and inside another clause
 TELLER_SHARE = 0.5  # share of pronouns for the subject around, where one fits
+_ENOUGH = (*POSSESSIVES, "this", "every")  # determiners that a relative clause makes *the*
+_GOVERNED = ("object", "oblique", "owner of object")
 _OTHER_TENSES = {
     "future": Pool(("present", "past"), (1, 2)), "present": Pool(("present", "past"), (1, 1)),
 }  # fmt: skip
@@ -180,6 +182,8 @@ class Clauses(Frames):
         """
         verb, mode = clause.verb, clause.mode
         kinds = verb.objects if mode.passive else self._subject_kinds(frame, verb)
+        if clause.gap in _GOVERNED:
+            kinds = HUMAN
         role = "denied subject" if mode.negation else "subject"
         if clause.gap == "owner" and apart is not None:
             role = "part"  # French *dont trois médecins* are three of them
@@ -193,7 +197,7 @@ class Clauses(Frames):
         else:
             clause.subject = subject
         if distance and frame != "ditransitive":  # no noun that the recipient could own
-            self._open_gap(subject, distance, plan)
+            self._open_gap(subject, clause, distance, plan)
         second = 0 if clause.gap else self.coordinate(subject)
         if second:
             self.words += second
@@ -269,7 +273,9 @@ class Clauses(Frames):
         allowed = self._distances.allows(wanted)
         return wanted if allowed and self.budget.spare(wanted) else 0
 
-    def _open_gap(self, subject: NounPhrase, words: int, plan: Plan | None) -> None:
+    def _open_gap(
+        self, subject: NounPhrase, around: Clause, words: int, plan: Plan | None
+    ) -> None:
         """Put an attribute or a relative clause between a subject and its verb.
 
         The last noun there is an *attractor* if its number is not the number of the subject.
@@ -279,7 +285,7 @@ class Clauses(Frames):
             before, outer = self.words, self.closing
             self.closing = True
             alike = plural == subject.core.plural
-            clause = self._relative(subject, plan, words - 1, None, alike)
+            clause = self._relative(subject, around, plan, words - 1, None, alike)
             self.closing = outer
             if clause is not None:
                 self._distances.count(self.words - before + 1)
@@ -302,24 +308,26 @@ class Clauses(Frames):
     def _relative(
         self,
         phrase: NounPhrase,
+        around: Clause,
         plan: Plan,
         words: int | None,
         teller: Participant | None,
         alike: bool = False,
     ) -> Clause | None:
-        """Give a noun phrase a relative clause; None if no verb fits.
+        """Give a noun phrase of the clause ``around`` a relative clause; None if no verb fits.
 
         ``teller`` is the subject of the clause around, which a pronoun may mean. No noun of one
         number (``alike``) is its subject where the phrase could be.
         """
-        if phrase.core.determiner in POSSESSIVES:  # of several bells, *his bells that fall*
+        if phrase.core.determiner in _ENOUGH:  # of several bells, *his bells that fall*
             phrase.core = phrase.core._replace(determiner="the", possessor=None)
         kind = kind_of(phrase)
-        gaps = self.gaps[kind, plan.inside is not None]
+        tense, mark = self._tense_inside(around)
+        gaps = self.gaps[kind, plan.inside is not None, mark]
         if gaps is None:
             return None
         gap = gaps.draw(self.random)
-        place = ClausePlace(gap=gap, antecedent=phrase, words=words)
+        place = ClausePlace(gap=gap, mark=mark, antecedent=phrase, words=words)
         match gap:
             case "subject":
                 place.subject = phrase
@@ -331,32 +339,30 @@ class Clauses(Frames):
                     place.subject = FIRST_PERSONS.draw(self.random)
                 elif place.subject is None:
                     place.subject = self.subject_pronoun(place)
-                place.verbs, place.apart = self._governing(frame, place.subject, phrase), phrase
+                place.verbs, place.apart = self._governing(frame, phrase, mark), phrase
             case "owner":
-                place.subject = self.owned_phrase(self._owned["subject"])
+                place.subject = self.owned_phrase(self._owned["subject", mark])
             case "owner of object":
                 place.gap = "owner"
-                place.given = self.owned_phrase(self._owned["object"])
+                place.given = self.owned_phrase(self._owned["object", mark])
                 place.subject = FIRST_PERSONS.draw(self.random)  # *dont la souris a vu le cheval*
-                place.verbs = self._governing("transitive", place.subject, place.given)
+                place.verbs = self._governing("transitive", place.given, mark)
+            case "place":
+                place.mark += " placed"
+        if place.verbs is None and gap in _GOVERNED:
+            return None
         self.describe(*phrase.core.adjectives)
         before = self.clauses, self.words
         try:
-            phrase.relative = self._inside(plan, place, self._tense_inside(), habit=False)
+            phrase.relative = self._inside(plan, place, tense, habit=False)
         except NothingLeftError:
             self.clauses, self.words = before
         return phrase.relative
 
-    def _governing(
-        self, frame: str, subject: Participant | None, phrase: NounPhrase | None
-    ) -> Pool[Verb]:
-        """Return the verbs of which a phrase may be the object."""
+    def _governing(self, frame: str, phrase: NounPhrase | None, mark: str) -> Pool[Verb] | None:
+        """Return the verbs by which somebody may have told a phrase apart, as their object."""
         assert phrase is not None
-        kind = "" if subject is None else kind_of(subject)
-        verbs = self.vocabulary.verbs
-        found = verbs[frame, kind, phrase.core.noun, ""] or verbs[frame, kind, kind_of(phrase), ""]
-        assert found is not None
-        return found
+        return self.vocabulary.verbs[frame, "person", phrase.core.noun, mark]
 
     def _teller(self, teller: Participant | None, other: NounPhrase | None) -> Pronoun | None:
         """Draw a pronoun for the subject of the clause around, or nothing."""
@@ -370,14 +376,18 @@ class Clauses(Frames):
                 return None  # German *die sie sehen*
         return pronoun
 
-    def _tense_inside(self) -> str:
-        """Draw the tense of a relative clause."""
+    def _tense_inside(self, around: Clause) -> tuple[str, str]:
+        """Draw the tense of a relative clause of a clause, and the mark of its verb.
+
+        Beside what lasted in the past, an event would need a past before the past.
+        """
         if self.tense in CONDITIONAL or self.habit:
-            return "present"
-        if self.tense == "perfect":
-            return "past"
+            return "present", "known"
         other = _OTHER_TENSES.get(self.tense)
-        return self.tense if other is None else other.draw(self.random)
+        if other is not None and other.draw(self.random) == "present":
+            return "present", "known"
+        lasts = self.tense == "past" and (around.verb.state or around.mode.modal is not None)
+        return "past", "known state" if lasts else "done"
 
     def _hold(self, clause: Clause, plan: Plan) -> None:
         """Put a clause at the end of another: after *that*, or after the last noun."""
@@ -398,7 +408,7 @@ class Clauses(Frames):
         if isinstance(host, NounPhrase) and host.relative is None and is_told_apart(host):
             if is_negated(clause, host):  # French would need the subjunctive
                 host.core = host.core._replace(determiner="the")
-            self._relative(host, plan, None, subject_of(clause))
+            self._relative(host, clause, plan, None, subject_of(clause))
 
 
 def holds_clause(clause: Clause) -> bool:

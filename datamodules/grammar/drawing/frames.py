@@ -56,6 +56,7 @@ class ClausePlace:
     subject: Participant | None = None  # a bound pronoun; with some gaps, the antecedent
     object: NounPhrase | None = None  # the object of the clause before, for a pronoun
     gap: str = ""
+    mark: str = ""  # what the verb must be like
     antecedent: NounPhrase | None = None
     verbs: Pool[Verb] | None = None  # the verbs that fit, if they are known already
     qualities: Pool[Adjective] | None = None  # the qualities, if it is one
@@ -91,11 +92,7 @@ class Frames(Participants):
         self.tense, self.habit, self.doubts = "present", False, False
         self.passives = Share(knobs.passives)
         self._frames = Tables(self._build_frames)
-        self.predicated = frozenset(kind for kind in KINDS if self._has_predicate(kind))
-        self._owned = {
-            "subject": tuple(kind for kind in OWNABLE if kind in self.predicated),
-            "object": tuple(kind for kind in OWNABLE if self._governs("transitive", kind)),
-        }
+        self._owned = Tables(self._build_owned)
         self.gaps = Tables(self._build_gaps)
 
     def _frame(
@@ -118,9 +115,10 @@ class Frames(Participants):
                 limit = "last" if place.ends else "more" if "is" in self.said else ""
                 if "reports" in self.said:
                     limit = "denied"
-            key = kind, min(words - 1, 7), host, limit, self.tense == "present"
+            mark = self._mark(place)
+            key = kind, min(words - 1, 7), host, limit, mark, self.tense == "present"
             frame = self._frames[key].draw(self.random)
-        mark = "meant" if place.kind == "event" else self._mark()
+        mark = self._mark(place)
         table = verbs[frame, kind, "", mark] or verbs[frame, kind, "", ""]
         verb = BE if table is None else self._verb(table)
         if frame == "reporting":
@@ -129,8 +127,10 @@ class Frames(Participants):
             raise NothingLeftError
         return frame if verb is BE else verb.frame, verb
 
-    def _mark(self) -> str:
-        """Return the mark of verbs that fit the tense: no states in a habit, future or perfect."""
+    def _mark(self, place: ClausePlace) -> str:
+        """Return the marks of verbs that fit: no states in a habit, future or perfect."""
+        if place.mark or place.kind == "event":
+            return place.mark or "meant"
         return "event" if self.habit or self.tense in ("future", "perfect") else ""
 
     def complete(
@@ -146,10 +146,10 @@ class Frames(Participants):
         self.participants(clause, frame, subject, place, host)
         return FRAMES[frame][1] - 2 * place.governs - (place.given is not None)
 
-    def _build_frames(self, key: tuple[str, int, bool, str, bool]) -> Pool[str]:
+    def _build_frames(self, key: tuple[str, int, bool, str, str, bool]) -> Pool[str]:
         """Return the frames with verbs for a class of subjects (any class: empty), by weight."""
-        kind, words, host, limit, present = key
-        possible = {frame for frame in FRAMES if self._is_possible(frame, kind, limit)}
+        kind, words, host, limit, mark, present = key
+        possible = {frame for frame in FRAMES if self._is_possible(frame, kind, mark)}
         possible = possible.intersection(_ALLOWED.get(limit, _DEEDS)) or possible
         # A report of the past would need tenses of its own.
         allowed = possible - (set() if host and present else {"reporting"})
@@ -164,12 +164,11 @@ class Frames(Participants):
         }
         return Pool(weights, weights.values())
 
-    def _is_possible(self, frame: str, kind: str, limit: str = "") -> bool:
+    def _is_possible(self, frame: str, kind: str, mark: str = "") -> bool:
         if frame == "quality":
             return not kind or self.vocabulary.qualities[kind, False] is not None
         if frame == "location":
             return not kind or kind in _LOCATED
-        mark = "meant" if limit == "event" else ""
         return self.vocabulary.verbs[frame, kind, "", mark] is not None
 
     def _subject_kinds(self, frame: str, verb: Verb) -> tuple[str, ...]:
@@ -203,18 +202,18 @@ class Frames(Participants):
             mode = mode._replace(subjunctive=place.subjunctive, passive=passive)
         return mode
 
-    def _build_gaps(self, key: tuple[str, bool]) -> Pool[str] | None:
+    def _build_gaps(self, key: tuple[str, bool, str]) -> Pool[str] | None:
         """Return what the antecedent of a relative clause may be in it, by its class.
 
         A verb whose object is the antecedent has no noun after it that could hold another clause.
         """
-        kind, host = key
+        kind, host, mark = key
         share = SUBJECT_GAP_SHARE if kind in ANIMATE else THING_GAP_SHARE
         usual = {
-            "subject": share * (kind in self.predicated),
-            "object": (1 - share) * (not host and self._governs("transitive", kind)),
+            "subject": share * self._has_predicate(kind, mark),
+            "object": (1 - share) * (not host and self._governs("transitive", kind, mark)),
         }
-        others = dict.fromkeys(self.other_gaps(kind, host), 1.0)
+        others = dict.fromkeys(self.other_gaps(kind, host, mark), 1.0)
         total, share = sum(usual.values()), self.knobs.relatives if others else 0.0
         if not total:
             return Pool(others, others.values()) if share else None
@@ -222,18 +221,25 @@ class Frames(Participants):
         weights |= {name: share / len(others) for name in others}
         return Pool(weights, weights.values())
 
-    def other_gaps(self, kind: str, host: bool) -> list[str]:
+    def other_gaps(self, kind: str, host: bool, mark: str) -> list[str]:
         """Return the gaps but subject and object that a relative clause of a class may have."""
         possible = {
-            "owner": kind in HUMAN and bool(self._owned["subject"]),
-            "owner of object": kind in HUMAN and not host and bool(self._owned["object"]),
-            "oblique": not host and self._governs("prepositional", kind),
-            "place": kind == "place",
+            "owner": kind in HUMAN and bool(self._owned["subject", mark]),
+            "owner of object": kind in HUMAN and not host and bool(self._owned["object", mark]),
+            "oblique": not host and self._governs("prepositional", kind, mark),
+            "place": kind == "place" and self._has_predicate("person", mark + " placed"),
         }
         return [name for name in possible if possible[name]]
 
-    def _governs(self, frame: str, kind: str) -> bool:
-        return self.vocabulary.verbs[frame, "person", kind, ""] is not None
+    def _build_owned(self, key: tuple[str, str]) -> tuple[str, ...]:
+        """Return the classes of what somebody owns who is told apart by it, as subject or object."""
+        role, mark = key
+        if role == "subject":
+            return tuple(kind for kind in ("kin", "animal") if self._has_predicate(kind, mark))
+        return tuple(kind for kind in OWNABLE if self._governs("transitive", kind, mark))
 
-    def _has_predicate(self, kind: str) -> bool:
-        return any(self._is_possible(frame, kind) for frame in ("intransitive", "transitive"))
+    def _governs(self, frame: str, kind: str, mark: str) -> bool:
+        return self.vocabulary.verbs[frame, "person", kind, mark] is not None
+
+    def _has_predicate(self, kind: str, mark: str) -> bool:
+        return any(self._is_possible(frame, kind, mark) for frame in ("intransitive", "transitive"))

@@ -262,7 +262,7 @@ class Sentences(Clauses):
 
     def _move(self, place: ClausePlace, topic: NounPhrase) -> None:
         """Let somebody else do something to the topic: *the car is old, and we sell it*."""
-        verbs = self.vocabulary.verbs["transitive", "person", topic.core.noun, self._mark()]
+        verbs = self.vocabulary.verbs["transitive", "person", topic.core.noun, self._mark(place)]
         if verbs is None or "other" in self.said:
             raise NothingLeftError
         self.said.add("other")
@@ -337,7 +337,7 @@ class Sentences(Clauses):
             return
         if place.negation is None and self.random() >= OBJECT_SHARE:
             return
-        verbs = self.vocabulary.verbs["transitive", kind_of(subject), noun, self._mark()]
+        verbs = self.vocabulary.verbs["transitive", kind_of(subject), noun, self._mark(place)]
         if verbs is not None:
             place.verbs, place.given = verbs, taken_up(thing)
 

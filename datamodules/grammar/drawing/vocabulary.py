@@ -145,7 +145,7 @@ class Vocabulary:
         """Return the verbs of a frame that fit a class as subject, and a noun or class as object
         (any: empty).
 
-        The last part of the key is a mark that the verbs must have, ``event``, or empty.
+        The last part of the key holds the marks that the verbs must have, or ``event``.
         """
         frame, subject, object_, mark = key
         if object_:
@@ -158,7 +158,7 @@ class Vocabulary:
                 if ("doubting" if verb.doubting else verb.frame) == frame
                 and (subject in verb.subjects if subject else self.nouns[verb.subjects, None, ()])
                 and self._has_object(verb)
-                and (not mark or (not verb.state if mark == "event" else getattr(verb, mark)))
+                and all(not verb.state if m == "event" else getattr(verb, m) for m in mark.split())
             ]
         if not fitting:
             return None

@@ -146,6 +146,8 @@ def _verb(section: str, cells: list[str]) -> Verb:
         living="living" in marks,
         reason="reason" in marks,
         placed="placed" in marks,
+        done="done" in marks,
+        known="known" in marks,
         excludes=_kinds(excluded),
         barred=tuple(word[1:] for word in barred),
     )

@@ -73,6 +73,8 @@ class Verb:
     living: bool = False  # whether nothing but persons and animals can do it
     reason: bool = False  # whether it may be a reason (*because he loves her*)
     placed: bool = False  # whether a place fits (*sleeps in the house*)
+    done: bool = False  # whether it may tell which one, as an event (*the book that he bought*)
+    known: bool = False  # whether it may tell which one, in the present (*that he knows*)
     excludes: tuple[str, ...] = ()  # classes of nouns that can never be its object
     barred: tuple[str, ...] = ()  # nouns of its classes of objects that do not fit
 
