@@ -18,6 +18,7 @@ from datamodules.grammar.drawing.participants import (
     FIRST_PERSONS,
     clashes,
     is_simple,
+    is_unclear,
     refers_back,
     subject_of,
     taken_up,
@@ -132,10 +133,11 @@ class Clauses(Frames):
         if written and not opens:
             self._distances.allows(0)  # counts as no words between a noun and its verb
         marks = place.first and self.habit  # nothing marks a habit behind a relative clause
-        wide = distance > LEAST_GAP and not marks
+        wide = distance > LEAST_GAP and not marks and not place.gap
         if wide and plan.inside is None and plan.depth < DEEPEST:
             self._embed(plan)
-        in_subject, at_end = (plan.inside, None) if wide else (None, plan.inside)
+        deep = plan.inside is not None and plan.inside.inside is not None
+        in_subject, at_end = (plan.inside, None) if wide and not deep else (None, plan.inside)
         host = at_end is not None
         frame, verb = self._frame(words, subject, place, host)
         passive = subject is None and verb.passive and self._is_passive(place, host)
@@ -389,6 +391,31 @@ class Clauses(Frames):
         lasts = self.tense == "past" and (around.verb.state or around.mode.modal is not None)
         return "past", "known state" if lasts else "done"
 
+    def extend(self, clause: Clause, last: bool) -> bool:
+        """Let the last noun of a clause have a relative clause, if one fits; return whether it
+        has: its nouns must be no others that the clauses behind could mean, if it is not the last.
+        """
+        depth = 1
+        inner = clause
+        while holds_clause(inner) and depth < DEEPEST:
+            inner = inner.complement or next(
+                part.relative for part in (inner.object, inner.oblique)
+                if isinstance(part, NounPhrase) and part.relative is not None
+            )  # fmt: skip
+            depth += 1
+        if inner.time or inner.place or inner.manner or inner.mode.passive or holds_clause(inner):
+            return False
+        host = inner.object if inner.verb.frame == "transitive" else inner.oblique
+        if not isinstance(host, NounPhrase):
+            return False
+        outer = self.tense, self.habit, replace(self.budget), self.clauses, self.words
+        self.tense, self.habit = inner.mode.tense, inner.mode.habit
+        self._hold(inner, Plan(depth))
+        self.tense, self.habit, budget, clauses, words = outer
+        if host.relative is not None and not last and is_unclear(clause):
+            host.relative, self.budget, self.clauses, self.words = None, budget, clauses, words
+        return host.relative is not None
+
     def _hold(self, clause: Clause, plan: Plan) -> None:
         """Put a clause at the end of another: after *that*, or after the last noun."""
         if clause.verb.frame == "reporting":
@@ -405,7 +432,7 @@ class Clauses(Frames):
                 clause.complement = self._inside(plan, place, tense, habit=False)
             return
         host = clause.object if clause.verb.frame == "transitive" else clause.oblique
-        if isinstance(host, NounPhrase) and host.relative is None and is_told_apart(host):
+        if isinstance(host, NounPhrase) and is_simple(host) and is_told_apart(host):
             if is_negated(clause, host):  # French would need the subjunctive
                 host.core = host.core._replace(determiner="the")
             self._relative(host, clause, plan, None, subject_of(clause))

@@ -26,18 +26,19 @@ SUBJECT_GAP_SHARE, THING_GAP_SHARE = 0.6, 0.1
 """Shares of relative clauses of somebody, and of something, that is their subject."""
 BE = Verb("be", "be", KINDS, state=True)
 FRAMES = {
-    "intransitive": (3.0, 1), "transitive": (10.0, 3), "prepositional": (4.0, 4),
-    "motion": (2.0, 4), "ditransitive": (3.5, 6), "quality": (5.0, 2), "location": (1.5, 4),
-    "inverse": (2.0, 3), "reporting": (4.0, 2),
+    "intransitive": (3.0, 1, 5), "transitive": (10.0, 3, 12), "prepositional": (4.0, 4, 9),
+    "motion": (2.0, 4, 8), "ditransitive": (3.5, 6, 12), "quality": (5.0, 2, 4),
+    "location": (1.5, 4, 5), "inverse": (2.0, 3, 6), "reporting": (4.0, 2, 12),
 }  # fmt: skip
-"""Weight of each frame, and its fewest words without the subject."""
+"""Weight of each frame, and its fewest and most words without the subject."""
+MOST_WORDS = max(most for _, _, most in FRAMES.values())
 _HOSTS = ("transitive", "prepositional", "reporting")  # frames that may hold a clause at their end
 _PASSIVE_WORDS = 5  # of a passive with its agent
 _EVENTS = ("intransitive", "transitive", "prepositional", "motion", "ditransitive")
 _DEEDS = (*_EVENTS, "quality", "location", "reporting")
 _ALLOWED = {
     "place": ("intransitive", "transitive"), "event": _EVENTS, "deed": (*_EVENTS, "reporting"),
-    "denied": _EVENTS, "quality": ("quality",), "last": (*_DEEDS, "inverse"),
+    "denied": _EVENTS, "moment": ("intransitive", "motion"), "quality": ("quality",), "last": (*_DEEDS, "inverse"),
     "relative": (*_EVENTS, "reporting"), "more": (*_EVENTS, "location", "reporting"),
 }  # fmt: skip
 """Frames of clauses after *where*, of what somebody does, of qualities, of the only clause of a
@@ -65,7 +66,7 @@ class ClausePlace:
     apart: NounPhrase | None = None  # an object that the subject must differ from in number
     words: int | None = None  # number of words; None for a part of the budget
     kind: str = ""
-    """``reason`` after *because*, ``result`` after *so*, ``event`` after *before*, ``quality`` or
+    """``reason`` after *because*, ``result`` after *so*, ``moment`` after *before*, ``quality`` or
     ``deed`` if it is the one as the clause before; otherwise empty."""
     negation: str | None = None  # the one that a clause behind *but* has
     last: bool = False  # whether no main clause follows
@@ -116,7 +117,7 @@ class Frames(Participants):
                 if "reports" in self.said:
                     limit = "denied"
             mark = self._mark(place)
-            key = kind, min(words - 1, 7), host, limit, mark, self.tense == "present"
+            key = kind, min(words - 1, MOST_WORDS), host, limit, mark, self.tense == "present"
             frame = self._frames[key].draw(self.random)
         mark = self._mark(place)
         table = verbs[frame, kind, "", mark] or verbs[frame, kind, "", ""]
@@ -129,7 +130,7 @@ class Frames(Participants):
 
     def _mark(self, place: ClausePlace) -> str:
         """Return the marks of verbs that fit: no states in a habit, future or perfect."""
-        if place.mark or place.kind == "event":
+        if place.mark or place.kind in ("event", "moment"):
             return place.mark or "meant"
         return "event" if self.habit or self.tense in ("future", "perfect") else ""
 
@@ -155,11 +156,12 @@ class Frames(Participants):
         allowed = possible - (set() if host and present else {"reporting"})
         if host:
             allowed = allowed.intersection(_HOSTS) or allowed
-        fitting = {frame for frame in allowed if FRAMES[frame][1] <= words}
+        fitting = {frame for frame in allowed if FRAMES[frame][1] <= words <= FRAMES[frame][2]}
+        fitting = fitting or {frame for frame in allowed if FRAMES[frame][1] <= words}
         shortest = min(allowed, key=lambda frame: (FRAMES[frame][1], frame))
         weights = {
             frame: weight * _RARE.get((limit, frame), 1)
-            for frame, (weight, _) in FRAMES.items()
+            for frame, (weight, _, _) in FRAMES.items()
             if frame in (fitting or {shortest})
         }
         return Pool(weights, weights.values())
@@ -185,7 +187,7 @@ class Frames(Participants):
 
     def _mode(self, frame: str, verb: Verb, words: int, place: ClausePlace, passive: bool) -> Mode:
         inside = place.gap not in ("", "shared")
-        plain = inside or place.kind in ("reason", "result", "event") or frame == "reporting"
+        plain = inside or place.kind in ("reason", "result", "event", "moment") or frame == "reporting"
         if plain or (place.negation is None and words < FRAMES[frame][1] + 3):
             mode = Mode(self.tense, place.negation or "", habit=self.habit)
         else:
@@ -235,7 +237,7 @@ class Frames(Participants):
         """Return the classes of what somebody owns who is told apart by it, as subject or object."""
         role, mark = key
         if role == "subject":
-            return tuple(kind for kind in ("kin", "animal") if self._has_predicate(kind, mark))
+            return tuple(kind for kind in ("kin",) if self._has_predicate(kind, mark))
         return tuple(kind for kind in OWNABLE if self._governs("transitive", kind, mark))
 
     def _governs(self, frame: str, kind: str, mark: str) -> bool:

@@ -6,8 +6,9 @@ from datamodules.grammar.drawing.draws import Random
 
 SHORTEST = 3  # fewest words of a clause
 LONGEST = 14  # most words of a clause, without the clauses inside it
-MEAN = 10  # mean words of a clause in a sentence of several clauses
-DEEPEST = 1  # most clauses around a clause
+MEAN = 7  # mean words of a clause in a sentence of several clauses
+DEEPEST = 2  # most clauses around a clause
+BESIDE = 3  # most clauses side by side, where the clauses inside others need not be rarer
 
 
 @dataclass(eq=False)
@@ -19,19 +20,19 @@ class Plan:
 
 
 def plan_clauses(
-    words: int, mean: float, embedding: float, random: Random
+    words: int, mean: float, embedding: float, random: Random, most: int
 ) -> tuple[list[Plan], int]:
     """Return the clauses side by side in a sentence of ``words`` words, and the number of all.
 
     ``mean`` is the mean number of words of a clause, ``embedding`` the probability that a clause
-    after the first stands inside another.
+    after the first stands inside another; ``most`` of them stand side by side.
     """
     count = max(1, int(words / mean + random()))
     beside = [Plan()]
     places = [beside[0]]
     for _ in range(count - 1):
         free = [plan for plan in places if plan.inside is None and plan.depth < DEEPEST]
-        if free and random() < embedding:
+        if free and (len(beside) == most or random() < embedding):
             host = free[int(random() * len(free))]
             host.inside = Plan(host.depth + 1)
             places.append(host.inside)

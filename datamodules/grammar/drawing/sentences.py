@@ -11,9 +11,9 @@ from datamodules.grammar.drawing.frames import ClausePlace
 from datamodules.grammar.drawing.noun_phrases import NothingLeftError, kind_of, noun_of
 from datamodules.grammar.drawing.participants import clashes, is_unclear, subject_of, taken_up
 from datamodules.grammar.drawing.plans import (
+    BESIDE,
     LONGEST,
     MEAN,
-    SHORTEST,
     Plan,
     WordBudget,
     plan_clauses,
@@ -36,6 +36,7 @@ from datamodules.grammar.meaning.phrases import (
 if TYPE_CHECKING:  # pydantic takes a while
     from datamodules.grammar.knobs import Knobs
 
+SHORT, UNUSED = 8, 0.3  # words planned for each word above the first, since clauses end early
 NOUN_SHARE = 0.5  # rough share of clauses with a noun as subject
 NEW_SHARE = 0.15  # share of clauses behind *and* in which somebody else does something
 LEAST_MORE = 5  # most words that may be left over
@@ -44,7 +45,8 @@ MOST_SENTENCES = 100  # draws for a sentence
 OBJECT_SHARE = 0.6  # share of clauses that say more of the object before, where they can
 _FIRST = ("so:then",)  # conjunctions that may take the first place of a clause
 _SUBORDINATING = frozenset({"because", "when", "while"})
-_NAMING = _SUBORDINATING | {"so:then", "but"}  # conjunctions before a pronoun for the topic
+_NAMING = frozenset({"because", "so:then", "but"})  # conjunctions before a pronoun for the topic
+_OTHERS = frozenset({"when", "while", "before"})  # conjunctions before what somebody else does
 _REASONS = {"future": "present", "perfect": "past", "unreal": "present"}
 """Tenses of reasons, by the tense of the sentence, if another."""
 
@@ -93,14 +95,16 @@ class Sentences(Clauses):
             keep(clause) for each in joined for clause in inner_clauses(each.clause)
         )
 
-    def _sentence(self, words: int) -> list[Joined]:
+    def _sentence(self, wanted: int) -> list[Joined]:
+        words = wanted + int(UNUSED * max(0, wanted - SHORT))
         self.units = self.clauses = self.words = 0
         self.said.clear()
         self.doubts, self._joined, self._closed = False, frozenset(), False
         self.draw_tense()
         gap = NOUN_SHARE * self.knobs.distance
         embedding = self.embedding.next_probability()
-        plans, count = plan_clauses(words, MEAN + gap, embedding, self.random)
+        most = max(BESIDE, round((1 - self.knobs.embedding) * words / MEAN))
+        plans, count = plan_clauses(words, MEAN + gap, embedding, self.random, most)
         single = len(plans) == 1
         self.habit = self.habit and single and words < 2 * MEAN
         self.budget = WordBudget(words - len(plans) + 1, count, gap)
@@ -110,16 +114,19 @@ class Sentences(Clauses):
         try:
             while plans and not self._closed:
                 joined.append(self._next(plans.pop(0), joined, not plans))
-            while self.budget.words > LEAST_MORE and not (asks or self.habit or self._closed):
+            while self.budget.words > LEAST_MORE and not (asks or self.habit):
+                self.budget.clauses = 1
+                ends = self._closed or len(joined) == most
+                if (ends or self.random() < embedding) and self._extend(joined):
+                    continue
+                if ends:
+                    break
                 self.budget.words -= 1
-                (plan, *_), self.budget.clauses = plan_clauses(
-                    self.budget.words, 2 * SHORTEST, embedding, self.random
-                )
                 self.end_time(joined[-1].clause)
-                joined.append(self._next(plan, joined, last=True))
+                joined.append(self._next(Plan(), joined, last=True))
         except NothingLeftError:
             self._end(joined[-1])
-        lacks = self.budget.words > max(LONGEST, words // 3)
+        lacks = self.budget.words > words - wanted + max(LONGEST, wanted // 3)
         if lacks or (len(joined) == 1 and (self._opening or self._second)):
             raise NothingLeftError
         self._count_moved(joined[-1])
@@ -127,6 +134,17 @@ class Sentences(Clauses):
         self.questions.count(asks, len(joined) == 1)
         self.moods.count(moody and not self.doubts, self.clauses > 1)
         return joined
+
+    def _extend(self, joined: list[Joined]) -> bool:
+        """Let one more clause hold a relative clause, from the last to the first."""
+        following = None
+        for each in reversed(joined):
+            clause = each.clause
+            if following is None or following.gap != "shared":
+                if self.extend(clause, following is None):
+                    return True
+            following = clause
+        return False
 
     def _end(self, joined: Joined) -> None:
         """Let a clause that nothing can follow have the time of a last one."""
@@ -202,9 +220,6 @@ class Sentences(Clauses):
         subordinate = conjunction is not None and "subordinating" in conjunction.kinds
         if subordinate:
             self._closed, place.plain = number > 0, True
-            if plan.inside is not None:
-                plan.inside = None
-                self.budget.clauses -= 1
         tense = self.tense
         if conjunction is not None:
             place.timed = place.timed and not subordinate
@@ -220,7 +235,7 @@ class Sentences(Clauses):
     def _join(self, last: Clause, number: int, ends: bool) -> Expression:
         """Draw the conjunction before a later clause: one that its first clause allows.
 
-        Subordinate clauses end a short sentence.
+        Subordinate clauses end a sentence; a third clause is one, if it ends the sentence.
         """
         if number == 1 and self._second is not None:
             moods = self.vocabulary.expressions["moods"]
@@ -228,7 +243,7 @@ class Sentences(Clauses):
                 self._second = moods.items[-1]
             return self._second
         left_out = self._joined
-        if not ends or number > 1 or self.clauses > 1:
+        if not ends:
             left_out |= _SUBORDINATING
         elif last.verb.state or last.time is not None or last.mode.adverb is not None:
             left_out |= {"when", "while"}
@@ -241,13 +256,21 @@ class Sentences(Clauses):
             left_out |= {"but"}
         if kind_of(subject_of(last)) not in ANIMATE or is_unclear(last):
             left_out |= _NAMING
-        conjunction = self.vocabulary.conjunctions[self.tense, left_out].draw(self.random)
+        if ends and number > 1:
+            left_out |= {"and", "but", "so:then"}
+        table = self.vocabulary.conjunctions[self.tense, left_out]
+        if table is None:
+            raise NothingLeftError
+        conjunction = table.draw(self.random)
         self._joined |= {conjunction.name} - {"and"}
         return conjunction
 
     def _take_up(self, place: ClausePlace, last: Clause, name: str) -> None:
         """Give a clause a pronoun for the subject of the clause before, or for its object."""
         subject = subject_of(last)
+        if name in _OTHERS:
+            place.named = True
+            return
         if subject is None:
             raise NothingLeftError
         if isinstance(subject, NounPhrase):
@@ -287,7 +310,7 @@ class Sentences(Clauses):
             case "and":
                 place.kind = "deed"
             case "when" | "while" | "before":
-                place.kind = "event"
+                place.kind = "moment"
 
     def _reasons(self, last: Clause) -> list[Reason]:
         """Return what may be the reason for a clause: qualities of its subject, and what it feels

@@ -300,11 +300,11 @@ class Vocabulary:
         ]
         return self._table_or_none(fitting)
 
-    def _conjunctions(self, key: tuple[str, frozenset[str]]) -> Pool[Expression]:
+    def _conjunctions(self, key: tuple[str, frozenset[str]]) -> Pool[Expression] | None:
         """Return the conjunctions that may join clauses of a tense, but some."""
         tense, left_out = key
         section = self.lexicon.expressions[f"conjunctions_{tense}"]
-        return self._table([word for word in section if word.name not in left_out])
+        return self._table_or_none([word for word in section if word.name not in left_out])
 
 
 def _forms(ranked: Sequence[tuple[Noun, float]], plural: bool | None) -> Pool[NounForm] | None:
