@@ -13,9 +13,11 @@ from datamodules.grammar.drawing.noun_phrases import (
     NothingLeftError,
     is_told_apart,
     kind_of,
+    may_be_told_apart,
 )
 from datamodules.grammar.drawing.participants import (
     FIRST_PERSONS,
+    SPEAKERS,
     clashes,
     is_simple,
     is_unclear,
@@ -76,6 +78,7 @@ class Clauses(Frames):
         self.perfects = Share(knobs.perfects)
         self.comparatives, self.verbosity = Share(knobs.comparatives), Share(knobs.verbosity)
         self._distances = Mean(knobs.distance)
+        self.measures: list[Share | Mean] = []
 
     def draw_tense(self) -> None:
         """Draw the tense of a sentence, or of a clause after *that*."""
@@ -187,6 +190,8 @@ class Clauses(Frames):
         if clause.gap in _GOVERNED:
             kinds = HUMAN
         role = "denied subject" if mode.negation else "subject"
+        if frame in ("quality", "location") or mode.tense == "perfect":
+            role = "known subject"  # who is known: not *a president has slept*
         if clause.gap == "owner" and apart is not None:
             role = "part"  # French *dont trois médecins* are three of them
         if mode.negation and frame == "inverse":  # the object elsewhere
@@ -272,12 +277,11 @@ class Clauses(Frames):
         """
         most = max(LEAST_GAP + 1, round(2 * self.knobs.distance + self._distances.lack / 6))
         wanted = LEAST_GAP + int(self.random() * (most - LEAST_GAP + 1))
+        wanted = max(LEAST_GAP, min(wanted, self.budget.free))
         allowed = self._distances.allows(wanted)
         return wanted if allowed and self.budget.spare(wanted) else 0
 
-    def _open_gap(
-        self, subject: NounPhrase, around: Clause, words: int, plan: Plan | None
-    ) -> None:
+    def _open_gap(self, subject: NounPhrase, around: Clause, words: int, plan: Plan | None) -> None:
         """Put an attribute or a relative clause between a subject and its verb.
 
         The last noun there is an *attractor* if its number is not the number of the subject.
@@ -325,7 +329,9 @@ class Clauses(Frames):
             phrase.core = phrase.core._replace(determiner="the", possessor=None)
         kind = kind_of(phrase)
         tense, mark = self._tense_inside(around)
-        gaps = self.gaps[kind, plan.inside is not None, mark]
+        usual, others = self.gaps[kind, plan.inside is not None, mark]
+        other = others is not None and self.random() < self.relatives.next_probability()
+        gaps = others if other or usual is None else usual
         if gaps is None:
             return None
         gap = gaps.draw(self.random)
@@ -354,12 +360,24 @@ class Clauses(Frames):
         if place.verbs is None and gap in _GOVERNED:
             return None
         self.describe(*phrase.core.adjectives)
-        before = self.clauses, self.words
+        before = self.clauses, self.words, self.measured()
         try:
             phrase.relative = self._inside(plan, place, tense, habit=False)
         except NothingLeftError:
-            self.clauses, self.words = before
+            self.clauses, self.words, lacks = before
+            self.measure(lacks)
+        if phrase.relative is not None and self.gaps[kind, True, mark][1] is not None:
+            self.relatives.count(gaps is others, 1)
         return phrase.relative
+
+    def measured(self) -> list[float]:
+        """Return what the measures lack, for ``measure`` to take back what is not written."""
+        return [measure.lack for measure in self.measures]
+
+    def measure(self, lacks: list[float]) -> None:
+        """Set what the measures lack."""
+        for measure, lack in zip(self.measures, lacks, strict=True):
+            measure.lack = lack
 
     def _governing(self, frame: str, phrase: NounPhrase | None, mark: str) -> Pool[Verb] | None:
         """Return the verbs by which somebody may have told a phrase apart, as their object."""
@@ -406,14 +424,17 @@ class Clauses(Frames):
         if inner.time or inner.place or inner.manner or inner.mode.passive or holds_clause(inner):
             return False
         host = inner.object if inner.verb.frame == "transitive" else inner.oblique
-        if not isinstance(host, NounPhrase):
+        if not (isinstance(host, NounPhrase) and may_be_told_apart(host)):
             return False
-        outer = self.tense, self.habit, replace(self.budget), self.clauses, self.words
+        tense, habit, budget = self.tense, self.habit, replace(self.budget)
+        before = self.clauses, self.words, self.measured()
         self.tense, self.habit = inner.mode.tense, inner.mode.habit
         self._hold(inner, Plan(depth))
-        self.tense, self.habit, budget, clauses, words = outer
+        self.tense, self.habit = tense, habit
         if host.relative is not None and not last and is_unclear(clause):
-            host.relative, self.budget, self.clauses, self.words = None, budget, clauses, words
+            host.relative, self.budget = None, budget
+            self.clauses, self.words, lacks = before
+            self.measure(lacks)
         return host.relative is not None
 
     def _hold(self, clause: Clause, plan: Plan) -> None:
@@ -427,12 +448,11 @@ class Clauses(Frames):
                 elif tense == "future" and doubted:
                     tense = "present"
                 place = ClausePlace(subjunctive=doubted)
-                if not doubted:
-                    place.subject = self._teller(clause.subject or clause.antecedent, None)
+                place.named = clause.subject is None or clause.subject.person in SPEAKERS
                 clause.complement = self._inside(plan, place, tense, habit=False)
             return
         host = clause.object if clause.verb.frame == "transitive" else clause.oblique
-        if isinstance(host, NounPhrase) and is_simple(host) and is_told_apart(host):
+        if isinstance(host, NounPhrase) and may_be_told_apart(host):
             if is_negated(clause, host):  # French would need the subjunctive
                 host.core = host.core._replace(determiner="the")
             self._relative(host, clause, plan, None, subject_of(clause))

@@ -27,8 +27,8 @@ SUBJECT_GAP_SHARE, THING_GAP_SHARE = 0.6, 0.1
 BE = Verb("be", "be", KINDS, state=True)
 FRAMES = {
     "intransitive": (3.0, 1, 5), "transitive": (10.0, 3, 12), "prepositional": (4.0, 4, 9),
-    "motion": (2.0, 4, 8), "ditransitive": (3.5, 6, 12), "quality": (5.0, 2, 4),
-    "location": (1.5, 4, 5), "inverse": (2.0, 3, 6), "reporting": (4.0, 2, 12),
+    "motion": (2.0, 4, 8), "ditransitive": (3.5, 6, 12), "quality": (5.0, 2, 7),
+    "location": (1.5, 4, 5), "inverse": (2.0, 3, 6), "reporting": (7.0, 2, 12),
 }  # fmt: skip
 """Weight of each frame, and its fewest and most words without the subject."""
 MOST_WORDS = max(most for _, _, most in FRAMES.values())
@@ -38,14 +38,15 @@ _EVENTS = ("intransitive", "transitive", "prepositional", "motion", "ditransitiv
 _DEEDS = (*_EVENTS, "quality", "location", "reporting")
 _ALLOWED = {
     "place": ("intransitive", "transitive"), "event": _EVENTS, "deed": (*_EVENTS, "reporting"),
-    "denied": _EVENTS, "moment": ("intransitive", "motion"), "quality": ("quality",), "last": (*_DEEDS, "inverse"),
-    "relative": (*_EVENTS, "reporting"), "more": (*_EVENTS, "location", "reporting"),
+    "denied": _EVENTS, "moment": ("intransitive", "motion"), "quality": ("quality",),
+    "last": (*_DEEDS, "inverse"), "relative": _EVENTS, "more": (*_EVENTS, "location", "reporting"),
 }  # fmt: skip
 """Frames of clauses after *where*, of what somebody does, of qualities, of the only clause of a
 sentence, and of others; in those, no subject is the object of another language: no pronoun for it
 would fit."""
 _RARE = {("relative", "intransitive"): 0.5}
 """Factors of weights: *that falls* says little."""
+_PLAIN = ("reason", "result", "event", "moment")  # kinds of clauses without a modal verb
 _LOCATED = ("person", "animal", "tool", "container", "text", "vehicle", "furniture", "machine")
 """Classes that may be somewhere."""
 
@@ -91,7 +92,7 @@ class Frames(Participants):
     def __init__(self, vocabulary: Vocabulary, knobs: "Knobs", random: Random) -> None:
         super().__init__(vocabulary, knobs, random)
         self.tense, self.habit, self.doubts = "present", False, False
-        self.passives = Share(knobs.passives)
+        self.passives, self.relatives = Share(knobs.passives), Share(knobs.relatives)
         self._frames = Tables(self._build_frames)
         self._owned = Tables(self._build_owned)
         self.gaps = Tables(self._build_gaps)
@@ -187,7 +188,7 @@ class Frames(Participants):
 
     def _mode(self, frame: str, verb: Verb, words: int, place: ClausePlace, passive: bool) -> Mode:
         inside = place.gap not in ("", "shared")
-        plain = inside or place.kind in ("reason", "result", "event", "moment") or frame == "reporting"
+        plain = inside or place.kind in _PLAIN or frame == "reporting"
         if plain or (place.negation is None and words < FRAMES[frame][1] + 3):
             mode = Mode(self.tense, place.negation or "", habit=self.habit)
         else:
@@ -204,8 +205,9 @@ class Frames(Participants):
             mode = mode._replace(subjunctive=place.subjunctive, passive=passive)
         return mode
 
-    def _build_gaps(self, key: tuple[str, bool, str]) -> Pool[str] | None:
-        """Return what the antecedent of a relative clause may be in it, by its class.
+    def _build_gaps(self, key: tuple[str, bool, str]) -> tuple[Pool[str] | None, Pool[str] | None]:
+        """Return what the antecedent of a relative clause may be in it, by its class: subject or
+        object, and others.
 
         A verb whose object is the antecedent has no noun after it that could hold another clause.
         """
@@ -215,13 +217,11 @@ class Frames(Participants):
             "subject": share * self._has_predicate(kind, mark),
             "object": (1 - share) * (not host and self._governs("transitive", kind, mark)),
         }
-        others = dict.fromkeys(self.other_gaps(kind, host, mark), 1.0)
-        total, share = sum(usual.values()), self.knobs.relatives if others else 0.0
-        if not total:
-            return Pool(others, others.values()) if share else None
-        weights = {name: (1 - share) * weight / total for name, weight in usual.items()}
-        weights |= {name: share / len(others) for name in others}
-        return Pool(weights, weights.values())
+        others = self.other_gaps(kind, host, mark)
+        return (
+            Pool(usual, usual.values()) if any(usual.values()) else None,
+            Pool(others, [1.0] * len(others)) if others and self.knobs.relatives else None,
+        )
 
     def other_gaps(self, kind: str, host: bool, mark: str) -> list[str]:
         """Return the gaps but subject and object that a relative clause of a class may have."""
@@ -234,7 +234,7 @@ class Frames(Participants):
         return [name for name in possible if possible[name]]
 
     def _build_owned(self, key: tuple[str, str]) -> tuple[str, ...]:
-        """Return the classes of what somebody owns who is told apart by it, as subject or object."""
+        """Return the classes of what somebody owns who is told apart by it."""
         role, mark = key
         if role == "subject":
             return tuple(kind for kind in ("kin",) if self._has_predicate(kind, mark))

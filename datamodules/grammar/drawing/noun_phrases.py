@@ -285,6 +285,11 @@ def is_told_apart(phrase: NounPhrase) -> bool:
     return determiner not in ("", "title", "whose") and not determiner.isdigit()
 
 
+def may_be_told_apart(phrase: NounPhrase) -> bool:
+    """Return whether a relative clause may follow directly."""
+    return is_told_apart(phrase) and phrase.attribute is phrase.relative is phrase.beside is None
+
+
 def may_be_two(phrase: NounPhrase) -> bool:
     """Return whether *and* and a second noun phrase may follow."""
     core = phrase.core

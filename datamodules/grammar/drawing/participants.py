@@ -37,7 +37,7 @@ TO_PRONOUN_SHARE = 0.6  # share of pronouns among recipients beside a pronoun: *
 
 _HE, _SHE = Pronoun(THIRD_SINGULAR, gender="m"), Pronoun(THIRD_SINGULAR, gender="f")
 _I, _WE, _THEY = Pronoun(FIRST_SINGULAR), Pronoun(FIRST_PLURAL), Pronoun(THIRD_PLURAL)
-_SPEAKERS = {FIRST_SINGULAR, FIRST_PLURAL}
+SPEAKERS = {FIRST_SINGULAR, FIRST_PLURAL}
 FIRST_PERSONS: Pool[Pronoun] = Pool((_I, _WE), (3, 2))
 _FREE: Pool[Pronoun] = Pool((_HE, _SHE, _I, _THEY, _WE), (3, 3, 3, 2, 2))
 
@@ -65,6 +65,8 @@ class Participants(Circumstances):
                 clause.object = self._pronoun(verb.objects, subject, place, verb)
             if clause.object is None:
                 role = "denied object" if negated else "object"
+                if negated and verb.state:  # not *does not love a woman*
+                    role = "standard"
                 clause.object = self.noun_phrase(verb.objects, role, possessor, host, verb)
             if frame == "ditransitive":
                 self._give_recipient(clause, subject, place, negated)
@@ -111,7 +113,7 @@ class Participants(Circumstances):
         """Draw to whom something is given; no pronoun beside *me* and *us*."""
         share = self.knobs.pronouns
         if type(clause.object) is Pronoun:
-            share = 0 if clause.object.person in _SPEAKERS else TO_PRONOUN_SHARE
+            share = 0 if clause.object.person in SPEAKERS else TO_PRONOUN_SHARE
         if self.random() < share:
             clause.recipient = self._person(subject, place)
         if clause.recipient is None:
@@ -142,7 +144,7 @@ class Participants(Circumstances):
 
     def _person(self, subject: Participant, place: "ClausePlace") -> Pronoun | None:
         drawn = (_FREE if place.first else FIRST_PERSONS).draw(self.random)
-        if drawn.person == subject.person or {drawn.person, subject.person} <= _SPEAKERS:
+        if drawn.person == subject.person or {drawn.person, subject.person} <= SPEAKERS:
             return None
         return drawn
 
@@ -189,7 +191,7 @@ def subject_of(clause: Clause) -> Participant | None:
 def is_unclear(clause: Clause) -> bool:
     """Return whether a pronoun for the subject of a clause may mean another noun of its class."""
     subject = subject_of(clause)
-    if subject is None or subject.person in _SPEAKERS:
+    if subject is None or subject.person in SPEAKERS:
         return False
     meant, living = _english(subject), kind_of(subject) in ANIMATE
     return any(

@@ -61,9 +61,14 @@ class WordBudget:
         self.words -= own
         return own
 
+    @property
+    def free(self) -> int:
+        """Words that the later clauses do not need."""
+        return self.words - (SHORTEST + 1) * self.clauses
+
     def spare(self, wanted: int) -> bool:
         """Take ``wanted`` words if the later clauses do not need them; return whether taken."""
-        if wanted > self.words - (SHORTEST + 1) * self.clauses:
+        if wanted > self.free:
             return False
         self.words -= wanted
         return True

@@ -9,15 +9,14 @@ from datamodules.grammar.drawing.clauses import Clauses, holds_clause
 from datamodules.grammar.drawing.draws import Mean, Pool, Random, Share
 from datamodules.grammar.drawing.frames import ClausePlace
 from datamodules.grammar.drawing.noun_phrases import NothingLeftError, kind_of, noun_of
-from datamodules.grammar.drawing.participants import clashes, is_unclear, subject_of, taken_up
-from datamodules.grammar.drawing.plans import (
-    BESIDE,
-    LONGEST,
-    MEAN,
-    Plan,
-    WordBudget,
-    plan_clauses,
+from datamodules.grammar.drawing.participants import (
+    SPEAKERS,
+    clashes,
+    is_unclear,
+    subject_of,
+    taken_up,
 )
+from datamodules.grammar.drawing.plans import BESIDE, LONGEST, MEAN, Plan, WordBudget, plan_clauses
 from datamodules.grammar.drawing.vocabulary import Vocabulary
 from datamodules.grammar.meaning.phrases import (
     ANIMATE,
@@ -29,6 +28,7 @@ from datamodules.grammar.meaning.phrases import (
     Joined,
     NounPhrase,
     Prepositional,
+    Pronoun,
     Verb,
     inner_clauses,
 )
@@ -46,7 +46,7 @@ OBJECT_SHARE = 0.6  # share of clauses that say more of the object before, where
 _FIRST = ("so:then",)  # conjunctions that may take the first place of a clause
 _SUBORDINATING = frozenset({"because", "when", "while"})
 _NAMING = frozenset({"because", "so:then", "but"})  # conjunctions before a pronoun for the topic
-_OTHERS = frozenset({"when", "while", "before"})  # conjunctions before what somebody else does
+_OTHERS = frozenset({"when", "while"})  # conjunctions before what somebody else does
 _REASONS = {"future": "present", "perfect": "past", "unreal": "present"}
 """Tenses of reasons, by the tense of the sentence, if another."""
 
@@ -74,18 +74,17 @@ class Sentences(Clauses):
         self._opening: Expression | None = None  # conjunction before the first clause
         self._second: Expression | None = None  # conjunction before the second, if known already
         self._joined: frozenset[str] = frozenset()  # conjunctions of the sentence
-        self._measures = [each for each in vars(self).values() if isinstance(each, Share | Mean)]
+        self.measures = [each for each in vars(self).values() if isinstance(each, Share | Mean)]
 
     def sentence(self, words: int) -> list[Joined]:
         """Draw a sentence of about ``words`` words: its clauses side by side."""
         for _ in range(MOST_SENTENCES):
-            before = [measure.lack for measure in self._measures]
+            before = self.measured()
             with suppress(NothingLeftError):
                 joined = self._sentence(words)
                 if self._are_kept(joined):
                     return joined
-            for measure, lack in zip(self._measures, before, strict=True):
-                measure.lack = lack  # nothing was written
+            self.measure(before)  # nothing was written
         raise NothingLeftError
 
     def _are_kept(self, joined: list[Joined]) -> bool:
@@ -137,13 +136,14 @@ class Sentences(Clauses):
 
     def _extend(self, joined: list[Joined]) -> bool:
         """Let one more clause hold a relative clause, from the last to the first."""
-        following = None
+        following: Joined | None = None
         for each in reversed(joined):
-            clause = each.clause
-            if following is None or following.gap != "shared":
-                if self.extend(clause, following is None):
-                    return True
-            following = clause
+            joins = following is not None and joins_shareable(each, following)
+            shared = following is not None and following.clause.gap == "shared"
+            if not shared and self.extend(each.clause, following is None):
+                self.sharing.count(0, -joins)  # what follows can share no subject any more
+                return True
+            following = each
         return False
 
     def _end(self, joined: Joined) -> None:
@@ -205,12 +205,17 @@ class Sentences(Clauses):
             return self._write(plan, place, None, 1)
         conjunction = self._join(told.clause, len(before), last)
         self._contrast(place, told.clause, conjunction.name)
-        if conjunction.name == "and" and self._share(place, told):
-            self._say_more(place, told.clause, plan)
-            return Joined(self.clause(plan, place), Adverbial(self.unit(), conjunction))
-        self._take_up(place, told.clause, conjunction.name)
+        joins = conjunction.name == "and" and may_share(told)
+        shares = joins and self._share(place, told.clause)
+        if not shares:
+            self._take_up(place, told.clause, conjunction.name)
         self._say_more(place, told.clause, plan)
-        return self._write(plan, place, conjunction, len(before))
+        if shares:
+            joined = Joined(self.clause(plan, place), Adverbial(self.unit(), conjunction))
+        else:
+            joined = self._write(plan, place, conjunction, len(before))
+        self.sharing.count(shares, joins)
+        return joined
 
     def _write(
         self, plan: Plan, place: ClausePlace, conjunction: Expression | None, number: int
@@ -364,17 +369,16 @@ class Sentences(Clauses):
         if verbs is not None:
             place.verbs, place.given = verbs, taken_up(thing)
 
-    def _share(self, place: ClausePlace, last: Joined) -> bool:
+    def _share(self, place: ClausePlace, last: Clause) -> bool:
         """Make a clause share the subject of the clause before, or not."""
-        subject = subject_of(last.clause)
-        if subject is None or not may_share(last):
-            return False
+        subject = subject_of(last)
+        assert subject is not None
         living = kind_of(subject) in ANIMATE
-        unclear = is_unclear(last.clause) or self.random() < self.sharing.next_probability()
-        self.sharing.count(living and unclear, 1)
-        if not (living and unclear):
+        if not living or self.random() >= self.sharing.next_probability():
             return False
         place.gap, place.timed = "shared", False
+        if self.tense == "past":
+            place.mark = "event"  # one tense in French and German
         place.subject = subject
         place.antecedent = subject if isinstance(subject, NounPhrase) else None
         return True
@@ -393,6 +397,13 @@ def closes(clause: Clause) -> bool:
     return holds_clause(clause) or has_infinitive(clause)
 
 
+def joins_shareable(before: Joined, joined: Joined) -> bool:
+    """Return whether a clause could share the subject of the clause before."""
+    conjunction = joined.conjunction
+    joins = conjunction is not None and conjunction.expression.name == "and"
+    return joins and may_share(before)
+
+
 def may_share(joined: Joined) -> bool:
     """Return whether a clause behind *and* may share the subject of a main clause.
 
@@ -407,7 +418,10 @@ def may_share(joined: Joined) -> bool:
         or mode.passive
         or mode.modal
         or mode.negation
+        or mode.adverb
         or mode.subjunctive
+        or (mode.tense == "past" and clause.verb.state)
+        or (isinstance(clause.subject, Pronoun) and clause.subject.person in SPEAKERS)
         or mode.tense in ("supposed", "unreal")
         or clause.verb.frame == "inverse"
         or (clause.time and not clause.time_first)

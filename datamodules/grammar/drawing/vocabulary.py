@@ -49,6 +49,7 @@ _NOT_AS: dict[str, tuple[str, ...]] = {
     "carried": (*_PERSONAL, "the", "this", "every", "several", "many", "some"),
     "other": ("some", "own"), "denied other": ("some", "own", "every", *_COUNTS),
     "place": _BUT_THE, "denied place": _BUT_THE, "attribute": (*_BUT_THE, "a"),
+    "known subject": ("a", "some", "own", "every", "many", "several"),
     "part": ("some", "own", "every", *_COUNTS), "standard": ("a", "some", "own", "every", *_COUNTS),
 }  # fmt: skip
 """Determiners that a noun phrase does not have, by its role; *other* is an agent or object of a
