@@ -4,7 +4,14 @@ from collections import Counter
 from typing import ClassVar
 
 from tests.tools.grammar_checker.parts import Clause, Phrase, mention_of
-from tests.tools.grammar_checker.translation import Attached, Counted, Governed, Placed, Roles
+from tests.tools.grammar_checker.translation import (
+    OWNED_OBJECT,
+    Attached,
+    Counted,
+    Governed,
+    Placed,
+    Roles,
+)
 from tests.tools.grammar_checker.words import Expressions
 
 TENSES = {"imperfect": "past", "compound": "past", "perfect": "past", "past subjunctive": "past"}
@@ -17,6 +24,7 @@ TIMES = ("habit", "counted", "single")
 class Notes(Counted):
     expressions: Expressions
     conditional: ClassVar[frozenset[str]]  # words for *if*
+    owned: ClassVar[tuple[str, ...]]  # determiners of what *whose* owns
 
     def __init__(self) -> None:
         super().__init__()
@@ -68,6 +76,8 @@ class Notes(Counted):
         if clause.antecedent is not None:
             is_subject = clause.subject is clause.antecedent
             use = clause.use or ("subject" if is_subject else "object")
+            if use == "owner" and not self._is_owned(subject):
+                use = OWNED_OBJECT
             noun = clause.antecedent
             self.attached.append(Attached(noun.noun, verb, use, noun.plural))
         if clause.passive:
@@ -77,6 +87,10 @@ class Notes(Counted):
             self._note_governed(verb, thing, "object", clause)
             use = "agent" if thing or clause.gap else "alone"
             self._note_governed(verb, None if clause.shared else subject, use, clause)
+
+    def _is_owned(self, subject: Phrase | None) -> bool:
+        first = subject.parts[0] if subject and subject.parts else subject
+        return first is not None and first.determiner in self.owned
 
     def _note_places(self, clause: Clause, followers: list[Clause]) -> None:
         """Note times and places of a clause; main clauses behind it share a time that is first."""
@@ -102,6 +116,7 @@ class Notes(Counted):
             if count > 1:
                 self.report(f"'{time}' is said twice")
         self.seen["question"] += Counter([self.question] if self.question else [])
+        self._check_length()
         unreal = [clause for clause in self.closed if clause.tense == "unreal"]
         conditions = [
             c for c in self.closed if c.kind == "main" and c.conjunction in self.conditional
@@ -121,6 +136,13 @@ class Notes(Counted):
                     self.report(f"'{clause.verb}' after if needs the past")
                 tense = "unreal"
             self.seen["tense"][tense] += 1
+
+    def _check_length(self) -> None:
+        """Check that a sentence has at most two main clauses, and one subordinate to them."""
+        mains = [clause for clause in self.closed if clause.kind == "main"]
+        joined = [clause for clause in mains if clause.conjunction and not clause.shared]
+        if sum(not clause.conjunction for clause in mains) > 2 or len(joined) > 1:
+            self.report("a chain of clauses")
 
     def participants(self, clause: Clause) -> tuple[Phrase | None, Phrase | None]:
         """Return the subject and the object of a complete clause, as English has them."""

@@ -34,6 +34,7 @@ class Clause:
     conjunction: str = ""
     subject: Phrase | None = None
     gap: Phrase | None = None  # the antecedent of an object relative, where the object is missing
+    outer: "Clause | None" = None  # the clause that holds it
     antecedent: Phrase | None = None  # the noun before a relative clause
     use: str = ""  # what the antecedent is, other than subject or object: ``owner``, ``place``
     shared: bool = False  # whether the subject is that of the clause before
@@ -86,6 +87,14 @@ def mention_of(phrase: Phrase | None) -> Mention | None:
     ends = ("", "p") if phrase.plural is None else ("p",) if phrase.plural else ("",)
     genders = frozenset(gender + end for gender in phrase.genders for end in ends)
     return Mention(phrase.text, genders, phrase.pronoun, human=phrase.human)
+
+
+def may_be_one(subject: Phrase | None, pronoun: Phrase | None) -> bool:
+    """Return whether a pronoun, the subject of another clause, may stand for a subject."""
+    if subject is None or pronoun is None or not pronoun.pronoun:
+        return False
+    alike = bool(set(subject.genders) & set(pronoun.genders))
+    return alike and bool(set(subject.persons()) & set(pronoun.persons()))
 
 
 def united(first: Phrase, second: Phrase) -> Phrase:

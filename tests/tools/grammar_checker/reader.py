@@ -290,6 +290,7 @@ class Reader(Notes, ABC):
             self._close(self.stack.pop())
 
     def _close(self, clause: Clause) -> None:
+        clause.outer = self.stack[-1] if self.stack else None
         if clause.asked and not clause.verb:
             self.complete_question(clause)
         if not clause.verb:

@@ -15,6 +15,8 @@ from tests.tools.grammar_checker.german.words import WORDS as GERMAN
 from tests.tools.grammar_checker.senses import FRENCH_SENSES, GERMAN_SENSES, decided
 from tests.tools.grammar_checker.words import english, read_lines
 
+OWNED_OBJECT = "owner of the object"
+
 
 class Mention(NamedTuple):
     """A subject or object of the third person."""
@@ -51,7 +53,7 @@ class Attached(NamedTuple):
     verb: str
     use: str
     """What the noun is in the relative clause: ``subject``, ``object`` (also of a preposition),
-    ``owner`` (*whose*), ``place`` (*where*)."""
+    ``owner`` of the subject (*whose*) or ``OWNED_OBJECT``, ``place`` (*where*)."""
     plural: bool | None  # None if neither noun nor verb tells the number
 
 

@@ -13,7 +13,7 @@ from tests.tools.grammar_checker.english.verbs import (
     STATES,
     EnglishVerbs,
 )
-from tests.tools.grammar_checker.parts import Clause, Phrase
+from tests.tools.grammar_checker.parts import Clause, Phrase, may_be_one
 from tests.tools.grammar_checker.words import written
 
 GENDERS = {"he": "m", "him": "m", "she": "f", "her": "f", "it": "n"}
@@ -45,12 +45,18 @@ def split(sentence: str) -> list[str]:
     return sentence.replace(",", " ,").replace("?", " ?").replace("'s ", " 's ").split()
 
 
+FACING = ("near", "behind", "in front of", "opposite")
+WAYS = ("street", "road", "pavement", "river", "path", "stream", "motorway")
+HOPING = ("hope", "promise", "swear")
+
+
 class EnglishReader(EnglishVerbs):
     conditional = frozenset(("if",))
     restricting = frozenset(("when", "while"))
     being, standards = "be", {"as": ("as",), "more": ("than",)}
     places, dating, months = PLACES, "on", MONTHS
     quantities = ("some", "many", "several", "two", "three", "four")
+    owned = ("whose",)
     owners = ("my", "our", "his", "her", "its", "their", "'s")
     joining = frozenset(("and", "but"))
 
@@ -153,6 +159,8 @@ class EnglishReader(EnglishVerbs):
         if preposition in PLACES:
             if self.words[start - 1] == "immediately":
                 self.report(f"'immediately {preposition}' tells how near, not when")
+            if preposition in FACING and phrase.noun in WAYS:
+                self.report(f"'{preposition} {phrase.text}' has no front")
             self.note_place(phrase, preposition)
         elif not preposition and not phrase.pronoun:
             self._receive(clause)
@@ -257,6 +265,10 @@ class EnglishReader(EnglishVerbs):
 
     def check_sentence(self) -> None:
         super().check_sentence()
+        for clause in self.closed:
+            outer = clause.outer if clause.kind == "complement" else None
+            if outer and outer.verb in HOPING and may_be_one(outer.subject, clause.subject):
+                self.report(f"'{outer.verb} that' with the same subject")
         told = Counter(
             (clause.quality or clause.verb, clause.particle, clause.negated, *clause.prepositions)
             for clause in self.closed

@@ -34,6 +34,15 @@ MEANINGS = {
 """Determiners that both languages count alike; *son* stands for *his*, *her* and *its*."""
 
 
+OPEN = {
+    "gentil": ("avec",), "méchant": ("avec",), "poli": ("avec",), "cruel": ("avec",),
+    "sévère": ("avec",), "généreux": ("avec",), "patient": ("avec",), "content": ("avec", "de"),
+    "heureux": ("avec", "de"), "fatigué": ("de",), "fier": ("de",), "jaloux": ("de",),
+    "amoureux": ("de",), "plein": ("de",), "triste": ("de",), "satisfait": ("de",),
+}  # fmt: skip
+"""Adjectives with the prepositions of what they may govern."""
+
+
 class FrenchNouns(Reader):
     expressions = expressions("french/fixed.txt")
 
@@ -113,7 +122,17 @@ class FrenchNouns(Reader):
             self.report(f"'de {text}' needs des")
         phrase = self._agree(noun, genders, plural, [*before, *after], text)
         phrase.determiner = determiner
+        if after:
+            self._check_last(after[-1][1][0].lemma, text)
         return phrase
+
+    def _check_last(self, adjective: str, text: str) -> None:
+        """Check that an adjective does not govern what follows its noun phrase."""
+        word = {"d'": "de", "du": "de", "des": "de"}.get(self.words[self.at], self.words[self.at])
+        if word in OPEN.get(adjective, ()):
+            self.report(f"'{text} {word}': the adjective governs what follows")
+        if self.expression_at(self.at, "time") and adjective.endswith(("é", "vide", "ouvert")):
+            self.report(f"'{text} {word}': the time tells when it came about")
 
     def _is_noun(self, place: int) -> bool:
         word = self.words[place]

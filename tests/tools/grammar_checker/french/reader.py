@@ -1,11 +1,12 @@
 """Reads a French sentence."""
 
 import re
+from itertools import pairwise
 
 from tests.tools.grammar_checker.french.nouns import DETERMINERS, WORDS
 from tests.tools.grammar_checker.french.relatives import DEFINITE, PLACES, FrenchRelatives
 from tests.tools.grammar_checker.french.verbs import RANKS, is_pronominal
-from tests.tools.grammar_checker.parts import Clause, Phrase, united
+from tests.tools.grammar_checker.parts import Clause, Phrase, may_be_one, united
 from tests.tools.grammar_checker.senses import gender_of_french, human_of_french
 from tests.tools.grammar_checker.words import AdjectiveForm
 
@@ -59,6 +60,7 @@ class FrenchReader(FrenchRelatives):
     being, standards = "être", dict.fromkeys(("as", "more"), ("que", "qu'"))
     places, dating, months = PLACES, "le", MONTHS
     quantities = ("des", "quelques", "beaucoup", "plusieurs", "deux", "trois", "quatre")
+    owned = DEFINITE
     owners = ("mon", "ma", "mes", "son", "sa", "ses", "notre", "nos", "leur", "leurs")
     joining = frozenset(("et", "mais"))
 
@@ -87,6 +89,12 @@ class FrenchReader(FrenchRelatives):
         if clitic and word in DETERMINERS and self.may_name(after):
             return self.choose(place)
         return word in ("ne", "n'") or clitic or (word not in DETERMINERS and self.is_finite(word))
+
+    def _joined(self) -> bool:
+        joined = super()._joined()
+        if joined and self.clause.conjunction in ("avant de", "avant d'"):
+            self.infinitive_clause(self.clause)
+        return joined
 
     def mood_after(self, conjunction: str) -> str:
         return "subjunctive" if conjunction.startswith(("bien ", "avant ")) else ""
@@ -258,6 +266,26 @@ class FrenchReader(FrenchRelatives):
     def check_sentence(self) -> None:
         super().check_sentence()
         self.check_habits()
+        mains = [clause for clause in self.closed if clause.kind == "main"]
+        for before, clause in pairwise(mains):
+            one = may_be_one(before.subject, clause.subject)
+            if one and clause.conjunction.startswith("avant q"):
+                self.report(f"'{clause.conjunction}' with the same subject needs an infinitive")
+            if clause.shared:
+                self._check_shared(before, clause)
+        for clause in self.closed:
+            outer = clause.outer if clause.antecedent is not None else None
+            if outer is None or outer.conjunction in self.conditional:
+                continue
+            if (outer.tense, clause.tense) == ("imperfect", "compound"):
+                self.report(f"'{clause.verb}' was over before '{outer.verb}'")
+
+    def _check_shared(self, before: Clause, clause: Clause) -> None:
+        """Check that a subject is said again where the tense changes, and in the first person."""
+        tenses = {before.tense, clause.tense}
+        mine = clause.subject is not None and clause.subject.person == 1
+        if mine or tenses == {"compound", "imperfect"}:
+            self.report(f"the subject of '{clause.verb}' must be said again")
 
     def _check_goal(self, clause: Clause) -> None:
         """Check that *aller à* has a definite place: *aller dans une maison*."""

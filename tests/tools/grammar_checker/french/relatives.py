@@ -92,7 +92,8 @@ class FrenchRelatives(FrenchVerbs):
             for phrase in (clause.subject, clause.direct, clause.governed)
         )
         governed = "de" in frames and "de" not in clause.prepositions and clause.direct is None
-        if governed and (not definite or "i" not in frames or not self.choose(1000 + self.at)):
+        free = "i" in frames or frames & clause.prepositions
+        if governed and (not definite or not free or not self.choose(1000 + self.at)):
             clause.use = ""
             clause.prepositions.add("de")
             return

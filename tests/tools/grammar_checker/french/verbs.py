@@ -232,17 +232,35 @@ class FrenchVerbs(FrenchNouns):
             if event and not free and not related:
                 self.report(f"'{clause.verb}' in the imperfect without a habit")
 
-    def _infinitive(self, clause: Clause) -> Infinitive | None:
-        place, frames = self.at, WORDS.frames.get(clause.verb, frozenset())
-        link = LINKS.get(self.words[place], "")
-        place += bool(link)
-        place += self.expression_at(place, "manner")
+    def _linked(self, clause: Clause) -> Infinitive | None:
+        """Return the infinitive that the verb of a clause governs, if it follows."""
+        link = LINKS.get(self.words[self.at], "")
+        if "v" + link not in WORDS.frames.get(clause.verb, ()):
+            return None
+        place = self.at + bool(link)
+        return self._infinitive(clause, place + self.expression_at(place, "manner"))
+
+    def infinitive_clause(self, clause: Clause) -> None:
+        """Read *avant de la voir*, whose subject is that of the clause before."""
+        mains = [each for each in self.closed if each.kind == "main"]
+        subject = mains[-1].subject if mains else None
+        clause.subject = subject = subject or Phrase("?", plural=None)
+        self.count_person(subject.person, bool(subject.plural))
+        found = self._infinitive(clause, self.at)
+        if found is None:
+            self.report(f"'{clause.conjunction}' without an infinitive")
+            return
+        clause.tense = "subjunctive"  # which has the tense of any language
+        self._chain(clause, self._taken(clause, found))
+        self.seen["verb"][clause.verb] += 1
+
+    def _infinitive(self, clause: Clause, place: int) -> Infinitive | None:
         clitics = []
         while self.words[place] in RANKS:
             clitics.append(self.words[place])
             place += 1
         verb = self.words[place]
-        if verb not in WORDS.infinitives or "v" + link not in frames:
+        if verb not in WORDS.infinitives:
             return None
         if clitics and verb in WORDS.nouns and self.choose(place):
             return None
@@ -257,19 +275,24 @@ class FrenchVerbs(FrenchNouns):
 
     def _chain(self, clause: Clause, clitics: list[str]) -> None:
         """Read an infinitive after the verb, and give the clitics to the last verb."""
-        found = None if clause.passive else self._infinitive(clause)
+        found = None if clause.passive else self._linked(clause)
         if found is not None:
             if clitics:
                 self.report(f"'{clitics[0]}' stands before the infinitive")
             self.seen["verb"][clause.verb] += 1
             clause.marks |= {"chain"} if clause.verb not in ("pouvoir", "devoir") else set()
             self._check_participle(clause, None)
-            clitics, clause.verb, self.at = found.clitics, found.verb, found.end
-            self._check_order(clitics)
-            if clause.verb == "être":
-                self._passive_infinitive(clause)
+            clitics = self._taken(clause, found)
         for clitic in clitics:
             self._give(clause, clitic)
+
+    def _taken(self, clause: Clause, found: Infinitive) -> list[str]:
+        """Make an infinitive the verb of its clause; return its clitics."""
+        clause.verb, self.at = found.verb, found.end
+        self._check_order(found.clitics)
+        if clause.verb == "être":
+            self._passive_infinitive(clause)
+        return found.clitics
 
     def _passive_infinitive(self, clause: Clause) -> None:
         """Read *vendue* of *peut être vendue*."""

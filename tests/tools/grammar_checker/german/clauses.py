@@ -4,11 +4,12 @@ from collections.abc import Iterator
 from itertools import chain
 
 from tests.tools.grammar_checker.german.complements import has_infinitive, results
-from tests.tools.grammar_checker.german.items import Item
+from tests.tools.grammar_checker.german.items import CONTRACTED, Item
 from tests.tools.grammar_checker.german.parts import Parts, Result
 from tests.tools.grammar_checker.german.phrases import Reading, Tally, noun_of
 from tests.tools.grammar_checker.german.verbs import ANY, GermanVerbs, Group, takes
 from tests.tools.grammar_checker.german.words import WORDS
+from tests.tools.grammar_checker.translation import OWNED_OBJECT
 
 RELATIVE = {
     "der": (("n", "m"), ("d", "f")), "die": (("n", "f"), ("a", "f"), ("n", "p"), ("a", "p")),
@@ -135,6 +136,9 @@ class GermanClauses(GermanVerbs):
         clauses = self._relatives(place) if candidates else []
         for end, result in clauses:
             for number in candidates:
+                if not CONTRACTED.keys().isdisjoint(items[number].text.split()):
+                    self.reject(place + 1, f"'{items[number].text}' contracts before its clause")
+                    continue
                 readings = tuple(
                     reading._replace(tally=_with_clause(reading, result))
                     for reading in items[number].readings
@@ -168,7 +172,8 @@ class GermanClauses(GermanVerbs):
             for phrase in self.owned(after + 1):
                 readings = tuple(each for each in phrase.readings if each.case in cases)
                 owned = Item("with" if words else "noun", "", readings, " ".join(words))
-                yield from self._with_last_verb(phrase.end, gap, (owned,))
+                found = self._with_last_verb(phrase.end, gap, (owned,))
+                yield from (each for each in found if not _is_turned(each, found))
 
     def _relative_pronouns(self, place: int) -> Iterator[tuple[int, Item]]:
         for after, words, cases in ((place, (), "nad"), *self.prepositions(place)):
@@ -253,6 +258,21 @@ def _misleads(end: int, result: Result, others: Ends) -> bool:
         and not (each.roles.object and each.roles.object.noun in WORDS.others)
         for after, each in others
     )
+
+
+def _is_turned(ended: tuple[int, Result], others: Ends) -> bool:
+    """Return whether a reader takes the first noun, which is the object, for the subject.
+
+    *Der Mann, dessen Pferd die Maus hört* is a man whose horse hears the mouse; but nobody's house
+    sees a woman.
+    """
+    end, result = ended
+    subject, thing = result.roles
+    if subject is None or thing is None or result.use != OWNED_OBJECT:
+        return False
+    acts = subject.noun in WORDS.persons and thing.noun in WORDS.others
+    turned = ((each.use, each.verb) for after, each in others if after == end)
+    return not acts and ("owner", result.verb) in turned
 
 
 def _fits_conjunction(conjunction: str, result: Result) -> bool:

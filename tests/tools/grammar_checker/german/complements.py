@@ -12,6 +12,7 @@ from tests.tools.grammar_checker.german.order import (
     wrong_order,
 )
 from tests.tools.grammar_checker.german.parts import (
+    INVERSE,
     Parts,
     Result,
     governed_nouns,
@@ -21,7 +22,7 @@ from tests.tools.grammar_checker.german.parts import (
 from tests.tools.grammar_checker.german.phrases import INDEFINITE, MIXED, Reading, Tally, noun_of
 from tests.tools.grammar_checker.german.verbs import Group, takes
 from tests.tools.grammar_checker.german.words import WORDS, Frame
-from tests.tools.grammar_checker.translation import Roles
+from tests.tools.grammar_checker.translation import OWNED_OBJECT, Roles
 
 REFLEXIVE = {"mich": ("a", ("1s",)), "mir": ("d", ("1s",)), "uns": ("ad", ("1p",))}
 """Pronouns that may be reflexive, with cases and persons; *sich* stands for the third person."""
@@ -92,13 +93,21 @@ def _with_frame(
             if parts.group.passive:
                 frame = frame._replace(cases="")
             gender = "" if gap is None else gap.gender
-            use = "owner" if parts.owned else "subject" if gap is subject else "object"
+            use = _owned(parts, subject) or ("subject" if gap is subject else "object")
             tense = "perfect" if parts.group.auxiliary else parts.group.tense
             for place, roles, tally in _complements(parts, frame, gap, subject, objects):
                 yield Result(
                     gender, subject.person, tally, roles, main_verb(parts),
                     "place" if place else use, tense,
                 )  # fmt: skip
+
+
+def _owned(parts: Parts, subject: Reading) -> str:
+    """Return whether the noun after *dessen* is the subject of English; nothing without one."""
+    if not parts.owned:
+        return ""
+    is_subject = subject in parts.items[0].readings
+    return "owner" if is_subject != (main_verb(parts) in INVERSE) else OWNED_OBJECT
 
 
 def _fits_clause(parts: Parts, frame: Frame) -> bool:
