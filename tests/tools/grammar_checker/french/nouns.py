@@ -129,7 +129,8 @@ class FrenchNouns(Reader):
     def _check_last(self, adjective: str, text: str) -> None:
         """Check that an adjective does not govern what follows its noun phrase."""
         word = {"d'": "de", "du": "de", "des": "de"}.get(self.words[self.at], self.words[self.at])
-        if word in OPEN.get(adjective, ()):
+        which = self.words[self.at + 1] == "qui" or "quel" in self.words[self.at + 1]
+        if word in OPEN.get(adjective, ()) and not which:
             self.report(f"'{text} {word}': the adjective governs what follows")
         if self.expression_at(self.at, "time") and adjective.endswith(("é", "vide", "ouvert")):
             self.report(f"'{text} {word}': the time tells when it came about")
