@@ -56,6 +56,6 @@ def check_sound(words: list[str], clitic_before: frozenset[str]) -> list[str]:
             findings.append("'si il' must elide")
         if word in ("de", "à") and after in ("le", "les"):
             following = words[place + 2] if place + 2 < len(words) else ""
-            if following not in clitic_before and following not in ("lui", "leur"):
+            if following not in clitic_before and following not in ("lui", "leur", "y", "en"):
                 findings.append(f"'{word} {after}' must contract")
     return findings

@@ -1,5 +1,6 @@
 """French verb groups: clitics, negation, moods, compound tenses, participles."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 from tests.tools.grammar_checker.french.nouns import WORDS, FrenchNouns
@@ -243,8 +244,8 @@ class FrenchVerbs(FrenchNouns):
     def infinitive_clause(self, clause: Clause) -> None:
         """Read *avant de la voir*, whose subject is that of the clause before."""
         mains = [each for each in self.closed if each.kind == "main"]
-        subject = mains[-1].subject if mains else None
-        clause.subject = subject = subject or Phrase("?", plural=None)
+        subject = (mains[-1].subject if mains else None) or Phrase("?", plural=None)
+        clause.subject = replace(subject, noun="", parts=(), pronoun=True)
         self.count_person(subject.person, bool(subject.plural))
         found = self._infinitive(clause, self.at)
         if found is None:
