@@ -17,6 +17,7 @@ from tests.tools.grammar_checker.words import Expressions
 TENSES = {"imperfect": "past", "compound": "past", "perfect": "past", "past subjunctive": "past"}
 """What tenses and moods are counted as."""
 
+SHORTEST_CHAINED = 12  # words of the clauses of which more than two may follow each other
 TIMES = ("habit", "counted", "single")
 """Kinds of times that ``clash.py`` knows."""
 
@@ -31,6 +32,7 @@ class Notes(Counted):
         self.findings: list[str] = []
         self.is_marked = False  # whether the sentence ends with a question mark
         self.question = ""
+        self.words: list[str] = []
         self.stack: list[Clause] = []  # clauses that are open
         self.closed: list[Clause] = []
 
@@ -138,10 +140,11 @@ class Notes(Counted):
             self.seen["tense"][tense] += 1
 
     def _check_length(self) -> None:
-        """Check that a sentence has at most two main clauses, and one subordinate to them."""
+        """Check that a sentence has two main clauses, or more if they are long, and one beside."""
         mains = [clause for clause in self.closed if clause.kind == "main"]
         joined = [clause for clause in mains if clause.conjunction and not clause.shared]
-        if sum(not clause.conjunction for clause in mains) > 2 or len(joined) > 1:
+        most = max(2, len(self.words) // SHORTEST_CHAINED)
+        if sum(not clause.conjunction for clause in mains) > most or len(joined) > 1:
             self.report("a chain of clauses")
 
     def participants(self, clause: Clause) -> tuple[Phrase | None, Phrase | None]:
