@@ -76,6 +76,7 @@ def pair_of(built: Built, target: str = "fr") -> SentencePair:
 WRITTEN = read_table("examples.txt")
 EXAMPLES: dict[str, Callable[[], Built]] = {
     # Agreement of determiners, adjectives and participles.
+    "a rich French baker": lambda: clause(phrase("the rich French baker"), "sleep", **SLEEP),
     "the old tree": lambda: clause(
         phrase("this old tree"), "be", adjective=ADJECTIVES["beautiful"]
     ),

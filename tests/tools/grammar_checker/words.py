@@ -31,6 +31,7 @@ class AdjectiveForm(NamedTuple):
     plurals: tuple[bool, ...]
     before: bool
     liaison: bool = False  # whether the form stands before vowels only
+    around: bool = False  # whether it may stand before a noun that another adjective follows
 
 
 class VerbForm(NamedTuple):
@@ -129,9 +130,9 @@ def _adjectives() -> tuple[dict[str, list[AdjectiveForm]], frozenset[str]]:
             genders, plurals = readings.setdefault(form, (set(), set()))
             genders.add("mf"[number % 2])
             plurals.add(number > 1)
-        before = cells[5] == "before"
+        before, around = cells[5] == "before", cells[5] == "around"
         for form, (found, numbers) in readings.items():
-            reading = AdjectiveForm(cells[0], "".join(found), tuple(numbers), before)
+            reading = AdjectiveForm(cells[0], "".join(found), tuple(numbers), before, around=around)
             forms[form].append(reading)
         if cells[4] != "-":
             forms[cells[4]].append(AdjectiveForm(cells[0], "m", (False,), before, liaison=True))

@@ -95,7 +95,7 @@ class AdjectiveForms:
     liaison: str
     masculine_plural: str
     feminine_plural: str
-    stands_before: bool
+    position: str  # before or after the noun; ``around``: before it if one of a class is behind it
 
     @classmethod
     def of(cls, cell: str, position: str) -> "AdjectiveForms":
@@ -106,8 +106,8 @@ class AdjectiveForms:
         invariable = len(irregular) == 1 and form == masculine and not masculine.endswith("e")
         many = irregular[2] if len(irregular) > 2 else plural(masculine)
         if invariable:
-            return cls(masculine, masculine, masculine, masculine, masculine, position == "before")
-        return cls(masculine, form, liaison, many, plural(form), position == "before")
+            return cls(masculine, masculine, masculine, masculine, masculine, position)
+        return cls(masculine, form, liaison, many, plural(form), position)
 
     def agreed(self, gender: str, is_plural: bool) -> str:
         """Return the form for a noun of the given gender and number."""
@@ -163,7 +163,7 @@ class FrenchNouns:
         behind = (
             adjective
             for adjective in core.adjectives
-            if not self._forms_for(adjective, core.noun).stands_before
+            if self._forms_for(adjective, core.noun).position != "before"
         )
         last = next(behind, None)
         return last is not None and not last.lasting and last.category == "quality"
@@ -173,11 +173,11 @@ class FrenchNouns:
         forms = self.forms(core.noun, core.synonym)
         noun = forms.plural if core.plural else forms.singular
         words: list[Word] = [(word, (NOUN,)) for word in noun.split()]
-        before, joins = 0, False
+        before, joins, classed = 0, False, False
         for place in range(len(core.adjectives) - 1, -1, -1):
             adjective = self._forms_for(core.adjectives[place], core.noun)
             role = ADJECTIVES[place]
-            if adjective.stands_before:
+            if adjective.position == "before" or (classed and adjective.position == "around"):
                 liaison = (forms.gender, core.plural) == ("m", False) and causes_elision(
                     words[0][0]
                 )
@@ -187,7 +187,8 @@ class FrenchNouns:
             else:
                 words += [("et", ())] if joins else []
                 words.append((adjective.agreed(forms.gender, core.plural), role))
-                joins = core.adjectives[place].category not in _CLASSIFYING
+                classed = core.adjectives[place].category in _CLASSIFYING
+                joins = not classed
         determiner = _determiner(core, forms.gender, words[0][0], before > 0)
         return piece([*[(word, (DETERMINER,)) for word in determiner], *words])
 

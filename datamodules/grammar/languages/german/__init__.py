@@ -415,12 +415,12 @@ def _runs_on(parts: Parts) -> bool:
 
     (*hat der Bäcker Paul gesehen*, *hat ein Fan von Paul geträumt*)
     """
-    if type(parts.subject) is not NounPhrase:
+    if parts.clause.time_first or type(parts.subject) is not NounPhrase:
         return False
     found = parts.complements
     return any(
         each.government.preposition == "von"
-        or (type(each.participant) is NounPhrase and not each.participant.core.determiner)
+        or (type(each.participant) is NounPhrase and each.participant.core.noun.kind == "name")
         for each in [*found.phrases, *found.prepositional]
     )
 

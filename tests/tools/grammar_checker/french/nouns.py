@@ -108,7 +108,7 @@ class FrenchNouns(Reader):
         text = " ".join(self.words[first:place])
         self._check_forms(first, determiner, noun, [*before, *after], text)
         for word, forms in before:
-            if not forms[0].before:
+            if not (forms[0].before or (forms[0].around and after)):
                 self.report(f"'{word}' stands after its noun")
         for word, forms in after:
             if forms[0].before:
