@@ -90,8 +90,7 @@ class French(Phrases):
     def clause(self, clause: Clause, text: Text, order: int) -> None:
         begin, time, object_, mode = len(text.texts), clause.time, clause.object, clause.mode
         topic = None
-        begins = time is not None and order < SUBORDINATE
-        if begins and (is_topic(clause) or self._ends_in_state(clause)):
+        if time is not None and order < SUBORDINATE and is_topic(clause):
             topic, time = time, None
         if clause.particle is not None:
             self.particle(clause.particle, text)
@@ -110,6 +109,9 @@ class French(Phrases):
         if manner is not None and not _is_denied(object_):
             self.adverbial(manner, text)
             manner = None
+        if time is not None and self._ends_in_state(clause, subject):
+            self.time(time, text)
+            time = None
         if type(object_) is NounPhrase and object_ is not subject:
             self.noun_phrase(object_, text)
         if manner is not None:
@@ -129,13 +131,17 @@ class French(Phrases):
             self.complement(clause.complement, clause.unit, text)
         text.clauses.append((begin, len(text.texts)))
 
-    def _ends_in_state(self, clause: Clause) -> bool:
+    def _ends_in_state(self, clause: Clause, subject: Participant) -> bool:
         """Return whether a time at the end would follow an adjective (*la robe mouillée hier*)."""
-        phrase = clause.oblique or clause.object
-        if clause.question or clause.gap or clause.place or type(phrase) is not NounPhrase:
+        if clause.place is not None:
+            return False
+        written = clause.oblique, clause.recipient, clause.subject, clause.object
+        last = (each for each in written if type(each) is NounPhrase and each is not subject)
+        phrase = next(last, None)
+        if phrase is None or phrase.relative is not None:
             return False
         core = (phrase.attribute.phrase if phrase.attribute else phrase.beside or phrase).core
-        return phrase.relative is None and self._words.ends_in_state(core)
+        return self._words.ends_in_state(core)
 
     def _subject(self, clause: Clause, text: Text) -> Participant:
         """Begin a clause and write its subject, if it has one; return what the verb agrees with.
