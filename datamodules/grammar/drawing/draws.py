@@ -66,7 +66,8 @@ class Share:
 
     def count(self, done: int, possible: int) -> None:
         """Take note of how many of the possible choices were carried out."""
-        self.lack = min(8.0, max(-8.0, self.lack + self._wanted * possible - done))
+        lack = self.lack + self._wanted * possible - done
+        self.lack = 8.0 if lack > 8 else -8.0 if lack < -8 else lack
 
 
 class Mean:
@@ -78,8 +79,9 @@ class Mean:
 
     def allows(self, size: int) -> bool:
         """Return whether ``size`` may be written now; if it is, ``count`` must be called."""
-        self.lack = min(40.0, max(-40.0, self.lack + self._wanted))
-        return self.lack >= size / 2
+        lack = self.lack + self._wanted
+        self.lack = 40.0 if lack > 40 else -40.0 if lack < -40 else lack
+        return lack >= size / 2
 
     def count(self, size: int) -> None:
         """Take note of a size."""
