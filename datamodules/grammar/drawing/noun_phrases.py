@@ -24,6 +24,7 @@ from datamodules.grammar.meaning.phrases import (
     Participant,
     Prepositional,
     Verb,
+    gender_of,
 )
 
 if TYPE_CHECKING:  # pydantic takes a while
@@ -309,14 +310,6 @@ def kind_of(participant: Participant | None) -> str:
     """Return the class of a participant; names, *I*, *we* and agents without a name are persons."""
     noun = participant.core.noun if type(participant) is NounPhrase else noun_of(participant)
     return "person" if noun is None or noun.kind in ("name", "surname") else noun.kind
-
-
-def gender_of(participant: Participant) -> str:
-    """Return the gender of a person; empty for animals and things."""
-    noun = noun_of(participant)
-    return (
-        noun.gender if noun is not None or type(participant) is NounPhrase else participant.gender
-    )
 
 
 def _possessive(possessor: Participant | None) -> str:

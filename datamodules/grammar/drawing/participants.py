@@ -7,7 +7,6 @@ from datamodules.grammar.drawing.draws import Pool
 from datamodules.grammar.drawing.noun_phrases import (
     PREDICATE_TRIES,
     NothingLeftError,
-    gender_of,
     kind_of,
     noun_of,
 )
@@ -26,6 +25,7 @@ from datamodules.grammar.meaning.phrases import (
     Prepositional,
     Pronoun,
     Verb,
+    person_or_gender,
 )
 
 if TYPE_CHECKING:
@@ -164,13 +164,7 @@ def taken_up(participant: Participant) -> Pronoun:
 
 def clashes(one: Participant, other: Participant) -> bool:
     """Return whether one English pronoun may mean both: *he*, *she*, *it* or *they*."""
-    return _english(one) == _english(other)
-
-
-def _english(participant: Participant) -> int | str:
-    """Return what decides on the pronoun for a participant: its person, or its gender."""
-    person = participant.person
-    return gender_of(participant) if person == THIRD_SINGULAR else person
+    return person_or_gender(one) == person_or_gender(other)
 
 
 def bound(phrase: NounPhrase) -> Pronoun:
@@ -193,10 +187,10 @@ def is_unclear(clause: Clause) -> bool:
     subject = subject_of(clause)
     if subject is None or subject.person in SPEAKERS:
         return False
-    meant, living = _english(subject), kind_of(subject) in ANIMATE
+    meant, living = person_or_gender(subject), kind_of(subject) in ANIMATE
     return any(
         other is not subject
-        and _english(other) == meant
+        and person_or_gender(other) == meant
         and (kind_of(other) in ANIMATE) == living
         and not (type(other) is Pronoun and other.reflexive)
         for other in _named_in(clause)

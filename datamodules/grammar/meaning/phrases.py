@@ -194,6 +194,23 @@ Place: TypeAlias = Prepositional | Adverbial
 Time: TypeAlias = Adverbial | Dated
 
 
+def gender_of(participant: Participant) -> str:
+    """Return the gender of a person; empty for animals and things."""
+    if type(participant) is NounPhrase:
+        return participant.core.noun.gender
+    noun = participant.noun
+    return participant.gender if noun is None else noun.gender
+
+
+def person_or_gender(participant: Participant) -> int | str:
+    """Return the person of a participant, or of a third person singular the gender.
+
+    Two participants that are alike in it may be meant by one English pronoun.
+    """
+    person = participant.person
+    return gender_of(participant) if person == THIRD_SINGULAR else person
+
+
 @final
 @dataclass(slots=True, eq=False)
 class Clause:

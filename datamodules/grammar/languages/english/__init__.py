@@ -53,15 +53,19 @@ from datamodules.grammar.meaning.phrases import (
     Participant,
     Pronoun,
     Verb,
+    person_or_gender,
 )
 
 MONTHS = (
     "January", "February", "March", "April", "May", "June",
     "July", "August", "September", "October", "November", "December",
 )  # fmt: skip
-_SUBJECTS = {FIRST_SINGULAR: "I", FIRST_PLURAL: "we", THIRD_PLURAL: "they"}
-_OBJECTS = {FIRST_SINGULAR: "me", FIRST_PLURAL: "us", THIRD_PLURAL: "them"}
-_REFLEXIVES = {FIRST_SINGULAR: "myself", FIRST_PLURAL: "ourselves", THIRD_PLURAL: "themselves"}
+_PRONOUNS = {
+    FIRST_SINGULAR: ("I", "me", "myself"), FIRST_PLURAL: ("we", "us", "ourselves"),
+    THIRD_PLURAL: ("they", "them", "themselves"), "m": ("he", "him", "himself"),
+    "f": ("she", "her", "herself"), "": ("it", "it", "itself"),
+}  # fmt: skip
+"""Subject, object and reflexive by person, or by gender of a third person singular."""
 _OWNING = (NOUN, OWNER + POSSIBLE)  # roles of *teacher's*
 _TO = piece([("to", (GOVERN,))])
 _AND = piece([("and", (AND,))])
@@ -298,20 +302,5 @@ def _precedes_verb(clause: Clause, following: Participant | None) -> bool:
 
 def _pronoun(key: tuple[Pronoun, bool, int]) -> Piece:
     pronoun, subject, role = key
-    forms = _SUBJECTS if subject else _REFLEXIVES if pronoun.reflexive else _OBJECTS
-    form = forms.get(pronoun.person)
-    if form is None:
-        form = _third_singular(pronoun, subject)
-        if pronoun.reflexive:
-            form += "self"
-    return piece([(form, (role,))])
-
-
-def _third_singular(pronoun: Pronoun, subject: bool) -> str:
-    noun = pronoun.noun
-    if noun is not None and not noun.gender:
-        return "it"
-    gender = pronoun.gender if noun is None else noun.gender
-    if gender == "m":
-        return "he" if subject else "him"
-    return "she" if subject else "her"
+    forms = _PRONOUNS[person_or_gender(pronoun)]
+    return piece([(forms[0 if subject else 2 if pronoun.reflexive else 1], (role,))])

@@ -68,8 +68,10 @@ class Phrases(Language):
         """Read nouns, adjectives, prepositions and expressions from the word list."""
         super().__init__(read_expressions(sections))
         self._words = FrenchNouns(sections)
-        self._cores = Cache(self._core)
-        self._genders = Cache(self._gender_of)
+        self._cores = Cache(self._words.core)
+        self._genders: Cache[tuple[Noun, bool], str] = Cache(
+            lambda key: self._words.forms(*key).gender
+        )
 
     @override
     def finish(self, text: Text) -> tuple[str, list[int]]:
@@ -116,9 +118,6 @@ class Phrases(Language):
         words = ("le", day, MONTHS[date.month - 1], str(date.year))
         return piece((word, (2 * role,)) for role, word in enumerate(words))
 
-    def _core(self, core: Core) -> Piece:
-        return self._words.core(core)
-
     def agreement(self, participant: Participant) -> Agreement:
         """Return what agrees with a participant: two nouns are feminine if both are."""
         if type(participant) is Pronoun:
@@ -137,9 +136,6 @@ class Phrases(Language):
         if pronoun.beside is not None and gender == "f":
             return self._genders[pronoun.beside, False]
         return gender
-
-    def _gender_of(self, key: tuple[Noun, bool]) -> str:
-        return self._words.forms(*key).gender
 
     def form(self, pronoun: Pronoun, case: str) -> str:
         """Return a form of a personal pronoun: ``subject``, ``object``, ``dative`` or ``tonic``."""

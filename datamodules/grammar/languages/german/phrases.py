@@ -120,7 +120,9 @@ class Phrases(Language):
         self._cases = {name: CASES[cells[1]] for name, cells in sections["prepositions"].items()}
         self._at = sections["at"]
         self._words = GermanNouns(sections)
-        self._cores: Cache[tuple[Core, int, bool], Piece] = Cache(self._core)
+        self._cores: Cache[tuple[Core, int, bool], Piece] = Cache(
+            lambda key: self._words.core(*key)
+        )
 
     @override
     def finish(self, text: Text) -> tuple[str, list[int]]:
@@ -200,9 +202,6 @@ class Phrases(Language):
     def date(self, date: Dated) -> Piece:
         words = ("am", f"{date.day}.", MONTHS[date.month - 1], str(date.year))
         return piece((word, (2 * role,)) for role, word in enumerate(words))
-
-    def _core(self, key: tuple[Core, int, bool]) -> Piece:
-        return self._words.core(*key)
 
     def _person(self, participant: Participant) -> int | str:
         """Return a key of the table of pronouns: the person, or the gender of a third singular."""
