@@ -159,7 +159,7 @@ def taken_up(participant: Participant) -> Pronoun:
     """Return the pronoun that stands for a participant of the clause before."""
     if type(participant) is NounPhrase:
         return bound(participant)
-    return participant._replace(reflexive=False)
+    return participant._replace(reflexive=False) if participant.reflexive else participant
 
 
 def clashes(one: Participant, other: Participant) -> bool:
