@@ -107,8 +107,9 @@ class Text:
         texts += added.texts
 
     def comma(self) -> None:
-        """Append a comma, which is no word of its own."""
-        self.texts.append(",")
+        """Append a comma, which is no word of its own, unless there is one already."""
+        if not self.texts or self.texts[-1] != ",":
+            self.texts.append(",")
 
 
 def numbered(begins: Iterable[bool]) -> list[int]:

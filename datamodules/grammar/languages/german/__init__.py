@@ -286,15 +286,16 @@ class German(Phrases):
         """Write what follows the bracket: infinitives, *als* or *wie*, heavy clauses, *dass*."""
         clause = parts.clause
         if parts.apart:
+            before = len(text.texts)
             text.comma()
             begin = len(text.texts)
             self._pronouns(parts, text)
             self._objects(parts, text, EMPTY)
-            if begin == len(text.texts):
-                text.texts.pop()  # no comma before an infinitive alone (*versucht zu schlafen*)
-                text.add(parts.group.infinitive, clause.unit)
-            else:
-                text.add(parts.group.infinitive, clause.unit)
+            alone = begin == len(text.texts)
+            if alone:
+                del text.texts[before:]  # no comma of its own (*versucht zu schlafen*)
+            text.add(parts.group.infinitive, clause.unit)
+            if not alone:
                 text.comma()
         self.standard(clause, text)
         for phrase in parts.moved:

@@ -1,6 +1,5 @@
 """German noun phrases and what stands in them; how words become a written sentence."""
 
-import re
 from functools import cache
 
 from typing_extensions import override
@@ -95,9 +94,7 @@ _CONTRACTED = {
 }  # fmt: skip
 _MERGED = ""  # text of a word that became a part of the word before
 _NO_WORDS = (",", _MERGED)
-_COMMAS = re.compile("[ ,]+,")  # several clauses may end in one place
 _CONTRACTING = frozenset(preposition for preposition, _ in _CONTRACTED)
-_MERGING = frozenset(article for _, article in _CONTRACTED)
 _GENITIVE = ("the", "a", "this", "my", "our", "his", "her", "its", "their", "every")
 """Determiners that show the genitive: *in der Nähe des Hauses*, but *von drei Häusern*."""
 _NO = Piece((), ((NOT,),))  # what *kein* plays in its clause
@@ -127,12 +124,13 @@ class Phrases(Language):
     @override
     def finish(self, text: Text) -> tuple[str, list[int]]:
         texts = text.texts.copy()
-        for place, word in enumerate(texts):
-            if word in _MERGING and place and (texts[place - 1], word) in _CONTRACTED:
-                texts[place - 1 : place + 1] = _CONTRACTED[texts[place - 1], word], _MERGED
+        for place in [place for place, word in enumerate(texts[:-1]) if word in _CONTRACTING]:
+            contracted = _CONTRACTED.get((texts[place], texts[place + 1]))
+            if contracted is not None:
+                texts[place : place + 2] = contracted, _MERGED
         numbers = numbered([word not in _NO_WORDS for word in texts])
         numbers[0] = 0  # even of a comma
-        written = _COMMAS.sub(",", " ".join(texts)).replace("  ", " ").strip(", ")
+        written = " ".join(texts).replace(" ,", ",").replace("  ", " ").strip(", ")
         return written.replace(UNCONTRACTED, ""), numbers
 
     @override
