@@ -107,6 +107,8 @@ def relative(noun: NounPhrase, verb: str, mode: Mode = PRESENT, **parts) -> Noun
          "sie sieht ihren Hund"),
         (clause("dream:prepositional", PAST, the("man"), oblique=the("king"), time=LAST_WEEK),
          "der Mann hat letzte Woche vom König geträumt"),
+        (clause("help", PAST, the("man"), object=the("woman"), time=LAST_WEEK),
+         "der Mann hat letzte Woche der Frau geholfen"),
     ],
 )  # fmt: skip
 def test_main_clauses(written, expected):
@@ -130,6 +132,9 @@ def test_main_clauses(written, expected):
         (clause("see:transitive", Mode("present", adverb=Expression("often")),
                 object=the("dog", True, "three")),
          "sie sieht oft drei Hunde"),
+        (clause("see:transitive", Mode("present", adverb=Expression("often")),
+                object=NounPhrase(7, Core(NOUNS["dog"], False, ""), the("king"))),
+         "sie sieht oft den Hund des Königs"),
         (clause("see:transitive", Mode("present", "not", modal=VERBS["try"]),
                 object=the("dog", False, "a", denied=True)),
          "sie versucht nicht, einen Hund zu sehen"),

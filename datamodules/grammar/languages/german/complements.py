@@ -98,8 +98,8 @@ def _places(clause: Clause, phrases: list[Complement]) -> tuple[int, int]:
 
     A dative that is the subject of the meaning goes before them: *sie fehlt vielen nicht*. So does
     the agent of a passive, but an adverb alone goes before it (*wurde oft vom König gesehen*).
-    A definite object stands before *nie* and *oft* (*sie macht die Tür oft auf*), but not one with
-    a relative clause, and two have them between. An indefinite object goes behind manner and place
+    A definite object stands before *nie* and *oft* (*sie macht die Tür oft auf*), but not one that
+    more belongs to (*sie macht oft die Tür des Hauses auf*), and two have them between. An indefinite object goes behind manner and place
     (*sie sieht im Haus einen Hund*), unless the clause is negated.
     """
     count, denied = len(phrases), clause.mode.negation == "not"
@@ -111,7 +111,7 @@ def _places(clause: Clause, phrases: list[Complement]) -> tuple[int, int]:
             continue
         if not denied and _is_indefinite(complement):
             return number, number
-        if not denied and type(phrase) is NounPhrase and phrase.relative is not None:
+        if not denied and type(phrase) is NounPhrase and is_extended(phrase):
             return number, count
         if denied and _determiner(phrase) in _AFTER_NOT:
             return number, count
