@@ -99,8 +99,9 @@ def _places(clause: Clause, phrases: list[Complement]) -> tuple[int, int]:
     A dative that is the subject of the meaning goes before them: *sie fehlt vielen nicht*. So does
     the agent of a passive, but an adverb alone goes before it (*wurde oft vom König gesehen*).
     A definite object stands before *nie* and *oft* (*sie macht die Tür oft auf*), but not one that
-    more belongs to (*sie macht oft die Tür des Hauses auf*), and two have them between. An indefinite object goes behind manner and place
-    (*sie sieht im Haus einen Hund*), unless the clause is negated.
+    more belongs to (*sie macht oft die Tür des Hauses auf*), and two have them between. An
+    indefinite object goes behind manner and place (*sie sieht im Haus einen Hund*), unless the
+    clause is negated.
     """
     count, denied = len(phrases), clause.mode.negation == "not"
     if clause.mode.passive:
