@@ -47,8 +47,9 @@ def test_splits_share_no_sentence(source):
 
 @pytest.mark.parametrize("source", ["en", "fr"])
 def test_test_sentences_fill_every_bucket(source):
-    buckets = Counter((len(line.split()) - 1) // 10 for line in split("test", source).source)
-    assert buckets == dict.fromkeys(range(6), 150)
+    text = grammar_corpus(10, 6, 180, source=source, target="de").split("test")
+    buckets = Counter((len(line.split()) - 1) // 10 for line in text.source)
+    assert buckets == dict.fromkeys(range(6), 30)
 
 
 def test_the_longest_sentence_is_a_setting():

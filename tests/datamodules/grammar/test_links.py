@@ -1,13 +1,11 @@
 """Links between the words of a pair."""
 
 from collections.abc import Iterator
-from functools import cache
 
 import pytest
 
 from datamodules.grammar.meaning.phrases import Adverbial, Clause, NounPhrase, inner_clauses
-from datamodules.grammar.pairs import SentencePair
-from tests.datamodules.grammar.samples import Link, pairs, parsed_links, split
+from tests.datamodules.grammar.samples import Link, meanings, pairs, parsed_links
 
 AUXILIARIES = [
     "a",
@@ -28,12 +26,11 @@ DIRECTIONS = [("en", "fr"), ("fr", "en"), ("en", "de"), ("de", "en"), ("de", "fr
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_links_lie_inside_their_sentences_and_are_sorted(source, target):
-    text = split("test", source, target)
-    assert text.alignments is not None
-    for read, written, line in zip(text.source, text.target, text.alignments, strict=True):
-        links: list[Link] = parsed_links(line)
+    for pair in pairs(300, 20, source, target) + pairs(80, 60, source, target):
+        links: list[Link] = parsed_links(pair.links)
         assert [link[:2] for link in links] == sorted({link[:2] for link in links})
-        assert all(i < len(read.split()) and j < len(written.split()) for i, j, _ in links)
+        words = len(pair.source.split()), len(pair.target.split())
+        assert all(i < words[0] and j < words[1] for i, j, _ in links)
 
 
 @pytest.mark.parametrize("target", ["fr", "de"])
@@ -63,14 +60,9 @@ def test_roles_round_trip(source, target):
         assert links == parsed_links(turned.links)
 
 
-@cache
-def drawn() -> list[SentencePair]:
-    return pairs(4000, 20, vocabulary=2000, zipf=0.3)
-
-
 def clauses() -> Iterator[Clause]:
-    for pair in drawn():
-        for joined in pair.meaning:
+    for meaning in meanings(4000, 20, vocabulary=2000, zipf=0.3):
+        for joined in meaning:
             yield from inner_clauses(joined.clause)
 
 
