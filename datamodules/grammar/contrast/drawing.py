@@ -49,9 +49,9 @@ class FarSentences(Sentences):
     def _draw_subject(
         self, clause: Clause, frame: str, distance: int, plan: Plan | None, apart: NounPhrase | None
     ) -> NounPhrase:
-        if plan is not None and plan.inside is None:
-            plan.inside = Plan(plan.depth + 1)
-            self.budget.clauses += 1
+        if distance and not clause.gap:
+            plan = Plan(1, Plan(2))
+            self.budget.clauses += 2
         return super()._draw_subject(clause, frame, distance, plan, apart)
 
 
@@ -108,7 +108,7 @@ def _meanings(sentences: Sentences, longest: int) -> Iterator[tuple[bool, list[J
     later = FarSentences(vocabulary, replace(knobs, **FAR), random)
     later.tenses = PRESENT
     for _ in range(ANY_SENTENCES, MOST_SENTENCES):
-        yield True, later.sentence(longest // 2 + int(random() * (longest // 6 + 1)))
+        yield True, later.sentence(longest - int(random() * (longest // 4 + 1)))
 
 
 def _evenly(cells: Cells, distance: int) -> Iterator[ContrastPair]:

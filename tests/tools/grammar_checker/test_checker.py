@@ -43,7 +43,7 @@ def read_plants() -> list[Plant]:
 PLANTS = read_plants()
 
 
-MOST_PAIRS = 16_000  # pairs of a setting in which errors are planted, at most
+MOST_PAIRS = 30_000  # pairs of a setting in which errors are planted, at most
 FEWEST = 20  # sentences in which each kind of error is planted, at least
 
 
