@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice, zip_longest
 from statistics import median
@@ -13,6 +14,7 @@ from datamodules.contrast_pairs import ContrastPair
 from datamodules.grammar.contrast.edits import Right, Site
 from datamodules.grammar.contrast.errors import CATEGORIES, CONTROLLED
 from datamodules.grammar.drawing.draws import Pool
+from datamodules.grammar.drawing.noun_phrases import NothingLeftError
 from datamodules.grammar.drawing.plans import Plan
 from datamodules.grammar.drawing.sentences import Sentences
 from datamodules.grammar.languages.language import Language
@@ -108,7 +110,8 @@ def _meanings(sentences: Sentences, longest: int) -> Iterator[tuple[bool, list[J
     later = FarSentences(vocabulary, replace(knobs, **FAR), random)
     later.tenses = PRESENT
     for _ in range(ANY_SENTENCES, MOST_SENTENCES):
-        yield True, later.sentence(longest - int(random() * (longest // 4 + 1)))
+        with suppress(NothingLeftError):  # few subjects are followed by so much
+            yield True, later.sentence(longest - int(random() * (longest // 4 + 1)))
 
 
 def _evenly(cells: Cells, distance: int) -> Iterator[ContrastPair]:
