@@ -218,7 +218,7 @@ class NounPhrases:
             return False
         if phrase.attribute is not None and _takes_preposition(noun, drawn):
             return False
-        both = tuple(sorted((*adjectives, drawn), key=category_rank))
+        both = tuple(sorted((*adjectives, drawn), key=category_rank)) if adjectives else (drawn,)
         phrase.core = Core(*core[:3], both, *core[4:])
         return True
 

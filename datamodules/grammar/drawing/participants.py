@@ -202,6 +202,8 @@ def _named_in(clause: Clause) -> list[Participant]:
     named: list[Participant] = []
     parts: list[Clause | Participant | Place | None] = [clause]
     for part in parts:  # which grows
+        if part is None:
+            continue
         if type(part) is NounPhrase:
             named.append(part)
             parts += (part.owner, part.beside, part.attribute, part.relative)
