@@ -17,7 +17,7 @@ from tests.tools.grammar_checker.words import Expressions
 TENSES = {"imperfect": "past", "compound": "past", "perfect": "past", "past subjunctive": "past"}
 """What tenses and moods are counted as."""
 
-SHORTEST_CHAINED = 12  # words of the clauses of which more than two may follow each other
+SHORTEST_CHAINED = 8  # words of the clauses of which more than two may follow each other
 TIMES = ("habit", "counted", "single")
 """Kinds of times that ``clash.py`` knows."""
 
@@ -141,8 +141,8 @@ class Notes(Counted):
 
     def _check_length(self) -> None:
         """Check that a sentence has two main clauses, or more if they are long, and one beside."""
-        mains = [clause for clause in self.closed if clause.kind == "main"]
-        joined = [clause for clause in mains if clause.conjunction and not clause.shared]
+        mains = [each for each in self.closed if each.kind == "main" and not each.shared]
+        joined = [clause for clause in mains if clause.conjunction]
         most = max(2, len(self.words) // SHORTEST_CHAINED)
         if sum(not clause.conjunction for clause in mains) > most or len(joined) > 1:
             self.report("a chain of clauses")
