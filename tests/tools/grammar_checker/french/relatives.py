@@ -93,7 +93,9 @@ class FrenchRelatives(FrenchVerbs):
         )
         governed = "de" in frames and "de" not in clause.prepositions and clause.direct is None
         free = "i" in frames or frames & clause.prepositions
-        if governed and (not definite or not free or not self.choose(1000 + self.at)):
+        if governed and (
+            not definite or not free or not self.choose(5000 + 100 * len(self.stack) + self.at)
+        ):
             clause.use = ""
             clause.prepositions.add("de")
             return
