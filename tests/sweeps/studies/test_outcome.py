@@ -276,13 +276,13 @@ def test_studies_stand_together_in_one_section(tmp_path):
 @pytest.mark.parametrize("studies", [1, 5])
 def test_the_end_of_studies_takes_25_lines_failed_trials_first(tmp_path, studies):
     names = [f"study-{number}" for number in range(studies)]
-    outcomes = [made(tmp_path / name, 40, [FAILED, DONE], name=name) for name in names]
+    outcomes = [made(tmp_path / name, 6, [FAILED, DONE], name=name) for name in names]
     console = Console(width=80, file=io.StringIO(), record=True)
     print_outcomes(outcomes, console)
     lines = console.export_text().splitlines()
     assert len(lines) <= MOST_LINES
     assert lines[0].startswith("✗ failed trial 0 of study study-0: out of memory")
-    assert f"✗ {20 * studies - MOST_JOBS} more failed; the page names all" in lines
+    assert f"✗ {3 * studies - MOST_JOBS} more failed; the page names all" in lines
     for name in names:
         assert any(line.startswith(f"study {name}: ") for line in lines)
         assert f"open {tmp_path / name}/report.html in a browser" in lines
