@@ -38,11 +38,11 @@ from sweeps.launch.errors import as_user_error
 from tests.helpers.commands import ROOT, TINY, places, succeed
 
 SETTINGS = [
-    *TINY,
+    *(given for given in TINY if not given.startswith("budget")),
     *["scale=0.1", "model.dropout=0.2", "teacher_forcing=scheduled", "data=grammar_easy"],
-    *["data.train_size=60", "batching.max_tokens=320", "batching.decode_max_tokens=130"],
+    *["data.train_size=60", "batching.max_tokens=260", "batching.decode_max_tokens=130"],
     *["trainer.val_check_interval=3", "trainer.log_every_n_steps=1"],
-    *["budget.target_tokens=2850", "logger=none"],
+    *["budget=updates", "budget.updates=15", "logger=none"],
 ]
 EVERY_UPDATE = "callbacks.resume_checkpoint.minutes=0"
 SELDOM = "callbacks.resume_checkpoint.minutes=1000"
@@ -232,7 +232,7 @@ MORE = [
     "model=transformer",
     "trainer.precision=64-true",
     "tokenizer=bpe tokenizer.vocabulary_size=200 tokenizer.dropout=0.3 "
-    "batching.decode_max_tokens=1000 budget.target_tokens=6000",
+    "batching.decode_max_tokens=1000 budget.updates=30",
 ]
 
 
@@ -403,7 +403,7 @@ def test_each_seed_moves_its_own_part(train, whole):
 @pytest.mark.long
 def test_a_real_command_that_is_terminated_and_killed_goes_on(train, space):
     """The training is four times as long, so that the signals come before its end."""
-    longer = "budget.target_tokens=12000"
+    longer = "budget.updates=60"
     straight = train("longer", longer, SELDOM)
     folder = space / "real"
     command = [*SETTINGS, *places(space), longer, EVERY_UPDATE, f"hydra.run.dir={folder}"]
