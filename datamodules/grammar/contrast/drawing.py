@@ -14,6 +14,7 @@ from datamodules.contrast_pairs import ContrastPair
 from datamodules.grammar.contrast.edits import Right, Site
 from datamodules.grammar.contrast.errors import CATEGORIES, CONTROLLED
 from datamodules.grammar.drawing.draws import Pool
+from datamodules.grammar.drawing.frames import ClausePlace
 from datamodules.grammar.drawing.noun_phrases import NothingLeftError
 from datamodules.grammar.drawing.plans import Plan
 from datamodules.grammar.drawing.sentences import Sentences
@@ -49,12 +50,12 @@ class FarSentences(Sentences):
 
     @override
     def _draw_subject(
-        self, clause: Clause, frame: str, distance: int, plan: Plan | None, apart: NounPhrase | None
+        self, clause: Clause, frame: str, distance: int, plan: Plan | None, place: ClausePlace
     ) -> NounPhrase:
         if distance and not clause.gap:
             plan = Plan(1, Plan(2))
             self.budget.clauses += 2
-        return super()._draw_subject(clause, frame, distance, plan, apart)
+        return super()._draw_subject(clause, frame, distance, plan, place)
 
 
 def draw_contrast(

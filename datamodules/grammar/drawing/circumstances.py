@@ -9,7 +9,7 @@ from datamodules.grammar.drawing.vocabulary import TimeKey, is_lasting
 from datamodules.grammar.meaning.phrases import HUMAN, Adverbial, Clause, Dated, NounPhrase, Pronoun
 
 TIME_SHARE = 0.4  # probability of a time in a main clause that may have one
-ADJECTIVE_SHARE = 0.6  # probability of an adjective, and of one more, where there is room
+ADJECTIVE_SHARES = (0.5, 0.15)  # probabilities of an adjective, and of one more
 _TOPIC_WORDS = 3  # most words of a time in a clause without room for it
 _ATTRIBUTE_WORDS = 3  # fewest words of a preposition with its noun phrase
 _TIMELESS = ("inverse", "reporting")  # frames without a time
@@ -127,8 +127,9 @@ class Circumstances(NounPhrases):
         random = self.random
         for phrase in (clause.subject, clause.object, clause.oblique, clause.recipient):
             if phrase.__class__ is NounPhrase:
-                while added < spare and random() < ADJECTIVE_SHARE and self.add_adjective(phrase):
-                    added += 1
+                for share in ADJECTIVE_SHARES:
+                    if added < spare and random() < share and self.add_adjective(phrase):
+                        added += 1
         return added
 
     def _compare(self, clause: Clause) -> int:
@@ -216,7 +217,7 @@ class Circumstances(NounPhrases):
                 phrase.core = phrase.core._replace(adjectives=())
             words -= attribute.preposition.words + 2
             phrase = attribute.phrase
-        while words > 0 and self.add_adjective(phrase):
+        if words > 0 and self.add_adjective(phrase):
             words -= 1
         return wanted - words
 

@@ -137,10 +137,8 @@ class Clauses(Frames):
             self._distances.allows(0)  # counts as no words between a noun and its verb
         marks = place.first and self.habit  # nothing marks a habit behind a relative clause
         wide = distance > LEAST_GAP and not marks and not place.gap
-        if wide and plan.inside is None and plan.depth < DEEPEST:
-            self._embed(plan)
-        deep = plan.inside is not None and plan.inside.inside is not None
-        in_subject, at_end = (plan.inside, None) if wide and not deep else (None, plan.inside)
+        in_subject = self._embed(plan) if wide and plan.depth < DEEPEST else None
+        at_end = plan.inside
         host = at_end is not None
         frame, verb = self._frame(words, subject, place, host)
         passive = subject is None and verb.passive and self._is_passive(place, host)
@@ -148,7 +146,7 @@ class Clauses(Frames):
         clause = Clause(self.unit(), verb, mode, gap=place.gap, antecedent=place.antecedent)
         clause.synonym = self._synonym()
         if subject is None:
-            subject = self._draw_subject(clause, frame, distance, in_subject, place.apart)
+            subject = self._draw_subject(clause, frame, distance, in_subject, place)
             words -= 2
             if subject.relative is not None:
                 self._unsquint(clause)
@@ -172,22 +170,23 @@ class Clauses(Frames):
         if mode.adverb is not None or mode.negation == "never":
             clause.mode = mode._replace(adverb=None, negation="not" if mode.negation else "")
 
-    def _embed(self, plan: Plan) -> None:
+    def _embed(self, plan: Plan) -> Plan | None:
         """Plan a relative clause in a long gap, as far as the share of such clauses allows."""
-        if self.random() < self.embedding.next_probability():
-            plan.inside = Plan(plan.depth + 1)
-            self.budget.clauses += 1
+        if self.random() >= self.embedding.next_probability():
+            return None
+        self.budget.clauses += 1
+        return Plan(plan.depth + 1)
 
     def _draw_subject(
-        self, clause: Clause, frame: str, distance: int, plan: Plan | None, apart: NounPhrase | None
+        self, clause: Clause, frame: str, distance: int, plan: Plan | None, place: ClausePlace
     ) -> NounPhrase:
         """Draw the subject of the sentence, which is the object of a passive.
 
-        Its number is not that of an object that could be taken for the subject (``apart``).
+        Its number is not that of an object that could be taken for the subject (``place.apart``).
         """
-        verb, mode = clause.verb, clause.mode
+        verb, mode, apart = clause.verb, clause.mode, place.apart
         kinds = verb.objects if mode.passive else self._subject_kinds(frame, verb)
-        if clause.gap in _GOVERNED:
+        if clause.gap in _GOVERNED or place.kind == "moment":
             kinds = HUMAN
         role = "denied subject" if mode.negation else "subject"
         if frame in ("quality", "location") or mode.tense == "perfect":

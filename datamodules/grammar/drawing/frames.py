@@ -8,7 +8,6 @@ from datamodules.grammar.drawing.noun_phrases import NothingLeftError, kind_of
 from datamodules.grammar.drawing.participants import Participants
 from datamodules.grammar.drawing.vocabulary import OWNABLE, Vocabulary
 from datamodules.grammar.meaning.phrases import (
-    ANIMATE,
     HUMAN,
     KINDS,
     Adjective,
@@ -115,8 +114,8 @@ class Frames(Participants):
                 limit = "denied"  # nobody *was always red*, or *has loved*
             elif not limit and place.main:
                 limit = "last" if place.ends else "more" if "is" in self.said else ""
-                if "reports" in self.said:
-                    limit = "denied"
+            if "reports" in self.said and limit in ("", "deed", "more"):
+                limit = "denied"  # one report a sentence
             mark = self._mark(place)
             key = kind, min(words - 1, MOST_WORDS), host, limit, mark, self.tense == "present"
             frame = self._frames[key].draw(self.random)
@@ -212,7 +211,7 @@ class Frames(Participants):
         A verb whose object is the antecedent has no noun after it that could hold another clause.
         """
         kind, host, mark = key
-        share = SUBJECT_GAP_SHARE if kind in ANIMATE else THING_GAP_SHARE
+        share = SUBJECT_GAP_SHARE if kind in HUMAN else THING_GAP_SHARE
         usual = {
             "subject": share * self._has_predicate(kind, mark),
             "object": (1 - share) * (not host and self._governs("transitive", kind, mark)),

@@ -33,13 +33,15 @@ def plan_clauses(
     for _ in range(count - 1):
         free = [plan for plan in places if plan.inside is None and plan.depth < DEEPEST]
         if free and (len(beside) == most or random() < embedding):
+            least = min(plan.depth for plan in free)
+            free = [plan for plan in free if plan.depth == least]
             host = free[int(random() * len(free))]
             host.inside = Plan(host.depth + 1)
             places.append(host.inside)
-        else:
+        elif len(beside) < most:
             beside.append(Plan())
             places.append(beside[-1])
-    return beside, count
+    return beside, len(places)
 
 
 @dataclass

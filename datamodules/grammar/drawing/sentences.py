@@ -102,7 +102,7 @@ class Sentences(Clauses):
         self.draw_tense()
         gap = NOUN_SHARE * self.knobs.distance
         embedding = self.embedding.next_probability()
-        most = max(BESIDE, round((1 - self.knobs.embedding) * words / MEAN))
+        most = max(BESIDE, round((1 - self.knobs.embedding) * wanted / MEAN))
         plans, count = plan_clauses(words, MEAN + gap, embedding, self.random, most)
         single = len(plans) == 1
         self.habit = self.habit and single and words < 2 * MEAN
@@ -261,8 +261,9 @@ class Sentences(Clauses):
             left_out |= {"but"}
         if kind_of(subject_of(last)) not in ANIMATE or is_unclear(last):
             left_out |= _NAMING
-        if ends and number > 1:
+        if number > 1 and ends:
             left_out |= {"and", "but", "so:then"}
+            left_out |= _OTHERS if self.random() < 0.5 else set()
         table = self.vocabulary.conjunctions[self.tense, left_out]
         if table is None:
             raise NothingLeftError
@@ -332,9 +333,10 @@ class Sentences(Clauses):
         if noun is None or thing is None or not verb.meant or verb.frame != "transitive":
             return found
         if not clashes(subject, thing):
-            verbs = self.vocabulary.verbs["transitive", kind, noun, "reason"]
-            if verbs is not None:
-                found.append((None, verbs))
+            verbs = self.vocabulary.verbs["transitive", kind, noun, "state"]
+            felt = [one for one in verbs.items if verb.name in one.results] if verbs else []
+            if felt:
+                found.append((None, Pool(felt, [1.0] * len(felt))))
         return found
 
     def _results(self, last: Clause) -> Pool[Verb] | None:
@@ -360,6 +362,7 @@ class Sentences(Clauses):
             place.verbs is place.qualities is None
             and place.kind in ("", "deed", "denied")
             and plan.inside is None
+            and self.budget.words < LONGEST  # a pronoun can have no relative clause
         )
         if denied or noun is None or not free or subject is None or clashes(subject, thing):
             return

@@ -144,7 +144,7 @@ def _verb(section: str, cells: list[str]) -> Verb:
         thing="thing" in marks,
         doubting=doubting,
         living="living" in marks,
-        reason="reason" in marks,
+        results=_names(cells, 5),
         placed="placed" in marks,
         done="done" in marks,
         known="known" in marks,

@@ -71,7 +71,7 @@ class Verb:
     thing: bool = False  # whether its preposition may be followed by a pronoun for a thing
     doubting: bool = False  # whether *that* is followed by what may not be so (*doubts that*)
     living: bool = False  # whether nothing but persons and animals can do it
-    reason: bool = False  # whether it may be a reason (*because he loves her*)
+    results: tuple[str, ...] = ()  # what somebody does who feels so (*because he loves her*)
     placed: bool = False  # whether a place fits (*sleeps in the house*)
     done: bool = False  # whether it may tell which one, as an event (*the book that he bought*)
     known: bool = False  # whether it may tell which one, in the present (*that he knows*)
