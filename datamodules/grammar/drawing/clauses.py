@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from datamodules.grammar.drawing.circumstances import is_negated
 from datamodules.grammar.drawing.draws import Mean, Pool, Random, Share
@@ -47,6 +47,7 @@ MOST_TRIES, MOST_TRIES_INSIDE = 50, 30  # draws for a place, and inside another 
 TELLER_SHARE = 0.5  # share of pronouns for the subject around, where one fits
 _ENOUGH = (*POSSESSIVES, "this", "every")  # determiners that a relative clause makes *the*
 _GOVERNED = ("object", "oblique", "owner of object")
+_PRESENT, _PAST = ("present", "known"), ("past", "done")  # tenses and marks of relative clauses
 _OTHER_TENSES = {
     "future": Pool(("present", "past"), (1, 2)), "present": Pool(("present", "past"), (1, 1)),
 }  # fmt: skip
@@ -54,6 +55,9 @@ _OTHER_TENSES = {
 LEAST_GAP = 3  # fewest words of an attribute or of a relative clause
 HABIT_SHARE = 0.3  # share of sentences whose past is one of habits, not of single events
 CONDITIONAL = ("supposed", "unreal")  # tenses of the clauses of a condition
+
+
+Counted: TypeAlias = tuple[WordBudget, int, int, list[float]]
 
 
 class Clauses(Frames):
@@ -326,13 +330,29 @@ class Clauses(Frames):
         """
         if phrase.core.determiner in _ENOUGH:  # of several bells, *his bells that fall*
             phrase.core = phrase.core._replace(determiner="the", possessor=None)
+        for tense, mark in self._tenses_inside(around):
+            self._tell_apart(phrase, plan, words, teller, alike, tense, mark)
+            if phrase.relative is not None:
+                break
+        return phrase.relative
+
+    def _tell_apart(
+        self,
+        phrase: NounPhrase,
+        plan: Plan,
+        words: int | None,
+        teller: Participant | None,
+        alike: bool,
+        tense: str,
+        mark: str,
+    ) -> None:
+        """Give a noun phrase a relative clause of a tense, with a verb with some marks, if any."""
         kind = kind_of(phrase)
-        tense, mark = self._tense_inside(around)
         usual, others = self.gaps[kind, plan.inside is not None, mark]
         other = others is not None and self.random() < self.relatives.next_probability()
         gaps = others if other or usual is None else usual
         if gaps is None:
-            return None
+            return
         gap = gaps.draw(self.random)
         place = ClausePlace(gap=gap, mark=mark, antecedent=phrase, words=words)
         match gap:
@@ -357,24 +377,24 @@ class Clauses(Frames):
             case "place":
                 place.mark += " placed"
         if place.verbs is None and gap in _GOVERNED:
-            return None
+            return
         self.describe(*phrase.core.adjectives)
-        before = self.clauses, self.words, self.measured()
+        before = self.counted()
         try:
             phrase.relative = self._inside(plan, place, tense, habit=False)
         except NothingLeftError:
-            self.clauses, self.words, lacks = before
-            self.measure(lacks)
+            self.uncount(before)
         if phrase.relative is not None and self.gaps[kind, True, mark][1] is not None:
             self.relatives.count(gaps is others, 1)
-        return phrase.relative
 
-    def measured(self) -> list[float]:
-        """Return what the measures lack, for ``measure`` to take back what is not written."""
-        return [measure.lack for measure in self.measures]
+    def counted(self) -> Counted:
+        """Return all that is counted, for ``uncount`` to take back what is not written."""
+        lacks = [measure.lack for measure in self.measures]
+        return replace(self.budget), self.clauses, self.words, lacks
 
-    def measure(self, lacks: list[float]) -> None:
-        """Set what the measures lack."""
+    def uncount(self, before: Counted) -> None:
+        """Set all that is counted to what it was."""
+        self.budget, self.clauses, self.words, lacks = before
         for measure, lack in zip(self.measures, lacks, strict=True):
             measure.lack = lack
 
@@ -395,18 +415,18 @@ class Clauses(Frames):
                 return None  # German *die sie sehen*
         return pronoun
 
-    def _tense_inside(self, around: Clause) -> tuple[str, str]:
-        """Draw the tense of a relative clause of a clause, and the mark of its verb.
+    def _tenses_inside(self, around: Clause) -> list[tuple[str, str]]:
+        """Draw the tenses of a relative clause of a clause, and the marks of its verb, best first.
 
         Beside what lasted in the past, an event would need a past before the past.
         """
         if self.tense in CONDITIONAL or self.habit:
-            return "present", "known"
+            return [_PRESENT]
         other = _OTHER_TENSES.get(self.tense)
-        if other is not None and other.draw(self.random) == "present":
-            return "present", "known"
+        if other is not None:
+            return [_PRESENT, _PAST] if other.draw(self.random) == "present" else [_PAST, _PRESENT]
         lasts = self.tense == "past" and (around.verb.state or around.mode.modal is not None)
-        return "past", "known state" if lasts else "done"
+        return [("past", "known state") if lasts else _PAST]
 
     def extend(self, clause: Clause, last: bool) -> bool:
         """Let the last noun of a clause have a relative clause, if one fits; return whether it
@@ -425,15 +445,13 @@ class Clauses(Frames):
         host = inner.object if inner.verb.frame == "transitive" else inner.oblique
         if not (isinstance(host, NounPhrase) and may_be_told_apart(host)):
             return False
-        tense, habit, budget = self.tense, self.habit, replace(self.budget)
-        before = self.clauses, self.words, self.measured()
+        tense, habit, before = self.tense, self.habit, self.counted()
         self.tense, self.habit = inner.mode.tense, inner.mode.habit
         self._hold(inner, Plan(depth))
         self.tense, self.habit = tense, habit
         if host.relative is not None and not last and is_unclear(clause):
-            host.relative, self.budget = None, budget
-            self.clauses, self.words, lacks = before
-            self.measure(lacks)
+            host.relative = None
+            self.uncount(before)
         return host.relative is not None
 
     def _hold(self, clause: Clause, plan: Plan) -> None:

@@ -7,7 +7,7 @@ from datamodules.grammar.drawing.draws import Random
 SHORTEST = 3  # fewest words of a clause
 LONGEST = 14  # most words of a clause, without the clauses inside it
 MEAN = 7  # mean words of a clause in a sentence of several clauses
-DEEPEST = 2  # most clauses around a clause
+DEEPEST = 3  # most clauses around a clause
 BESIDE = 3  # most clauses side by side, where the clauses inside others need not be rarer
 
 
@@ -28,20 +28,22 @@ def plan_clauses(
     after the first stands inside another; ``most`` of them stand side by side.
     """
     count = max(1, int(words / mean + random()))
-    beside = [Plan()]
-    places = [beside[0]]
-    for _ in range(count - 1):
-        free = [plan for plan in places if plan.inside is None and plan.depth < DEEPEST]
-        if free and (len(beside) == most or random() < embedding):
-            least = min(plan.depth for plan in free)
-            free = [plan for plan in free if plan.depth == least]
-            host = free[int(random() * len(free))]
-            host.inside = Plan(host.depth + 1)
-            places.append(host.inside)
-        elif len(beside) < most:
-            beside.append(Plan())
-            places.append(beside[-1])
-    return beside, len(places)
+    inside = sum(random() < embedding for _ in range(count - 1))
+    beside = [Plan() for _ in range(min(most, count - inside))]
+    # The last of several often has a conjunction whose clause is too short to hold another.
+    hosts = beside[:-1] if len(beside) > 2 else beside
+    free = [*hosts]
+    for _ in range(count - len(beside)):
+        if not free:
+            break
+        least = min(plan.depth for plan in free)
+        host = [plan for plan in free if plan.depth == least]
+        chosen = host[int(random() * len(host))]
+        chosen.inside = Plan(chosen.depth + 1)
+        free.remove(chosen)
+        if chosen.inside.depth < DEEPEST:
+            free.append(chosen.inside)
+    return beside, count
 
 
 @dataclass

@@ -79,12 +79,12 @@ class Sentences(Clauses):
     def sentence(self, words: int) -> list[Joined]:
         """Draw a sentence of about ``words`` words: its clauses side by side."""
         for _ in range(MOST_SENTENCES):
-            before = self.measured()
+            before = self.counted()
             with suppress(NothingLeftError):
                 joined = self._sentence(words)
                 if self._are_kept(joined):
                     return joined
-            self.measure(before)  # nothing was written
+            self.uncount(before)  # nothing was written
         raise NothingLeftError
 
     def _are_kept(self, joined: list[Joined]) -> bool:
@@ -110,21 +110,18 @@ class Sentences(Clauses):
         asks = single and self.random() < self.questions.next_probability()
         moody = self._draw_mood(plans, count)
         joined = [self._next(plans.pop(0), [], single, asks)]
-        try:
-            while plans and not self._closed:
-                joined.append(self._next(plans.pop(0), joined, not plans))
-            while self.budget.words > LEAST_MORE and not (asks or self.habit):
-                self.budget.clauses = 1
-                ends = self._closed or len(joined) == most
-                if (ends or self.random() < embedding) and self._extend(joined):
-                    continue
-                if ends:
-                    break
-                self.budget.words -= 1
-                self.end_time(joined[-1].clause)
-                joined.append(self._next(Plan(), joined, last=True))
-        except NothingLeftError:
-            self._end(joined[-1])
+        while plans and self._continue(joined, plans.pop(0), not plans):
+            pass
+        while self.budget.words > LEAST_MORE and not (asks or self.habit):
+            self.budget.clauses = 1
+            ends = self._closed or len(joined) == most
+            if (ends or self.random() < embedding) and self._extend(joined):
+                continue
+            if ends:
+                break
+            self.budget.words -= 1
+            self.end_time(joined[-1].clause)
+            self._continue(joined, Plan(), last=True)
         lacks = self.budget.words > words - wanted + max(LONGEST, wanted // 3)
         if lacks or (len(joined) == 1 and (self._opening or self._second)):
             raise NothingLeftError
@@ -133,6 +130,17 @@ class Sentences(Clauses):
         self.questions.count(asks, len(joined) == 1)
         self.moods.count(moody and not self.doubts, self.clauses > 1)
         return joined
+
+    def _continue(self, joined: list[Joined], plan: Plan, last: bool) -> bool:
+        """Add a clause to a sentence, if one fits; return whether another may follow."""
+        before = self.counted()
+        try:
+            joined.append(self._next(plan, joined, last))
+        except NothingLeftError:
+            self.uncount(before)
+            self._end(joined[-1])
+            self._closed = True
+        return not self._closed
 
     def _extend(self, joined: list[Joined]) -> bool:
         """Let one more clause hold a relative clause, from the last to the first."""
