@@ -9,7 +9,7 @@ from datamodules.grammar.drawing.vocabulary import TimeKey, is_lasting
 from datamodules.grammar.meaning.phrases import HUMAN, Adverbial, Clause, Dated, NounPhrase, Pronoun
 
 TIME_SHARE = 0.4  # probability of a time in a main clause that may have one
-ADJECTIVE_SHARES = (0.5, 0.15)  # probabilities of an adjective, and of one more
+ADJECTIVE_SHARES = (0.5, 0.1)  # probabilities of an adjective, and of one more
 _TOPIC_WORDS = 3  # most words of a time in a clause without room for it
 _ATTRIBUTE_WORDS = 3  # fewest words of a preposition with its noun phrase
 _TIMELESS = ("inverse", "reporting")  # frames without a time
@@ -213,12 +213,9 @@ class Circumstances(NounPhrases):
         attribute = self.attribute(phrase, plural) if can_be_extended(phrase) else None
         if attribute is not None:
             phrase.attribute = attribute
-            if kind_of(phrase) in HUMAN:  # *fatigué de la ville*
-                phrase.core = phrase.core._replace(adjectives=())
+            phrase.core = phrase.core._replace(adjectives=())  # one modifier of a noun is enough
             words -= attribute.preposition.words + 2
             phrase = attribute.phrase
-        if words > 0 and self.add_adjective(phrase):
-            words -= 1
         return wanted - words
 
 

@@ -25,7 +25,7 @@ from datamodules.grammar.drawing.participants import (
     subject_of,
     taken_up,
 )
-from datamodules.grammar.drawing.plans import DEEPEST, Plan, WordBudget
+from datamodules.grammar.drawing.plans import RARE, Plan, WordBudget
 from datamodules.grammar.drawing.vocabulary import Vocabulary
 from datamodules.grammar.meaning.phrases import (
     ANIMATE,
@@ -76,6 +76,8 @@ class Clauses(Frames):
         self.tenses = vocabulary.tenses
         self.budget = WordBudget(0, 0, 0)
         self.clauses = self.words = 0
+        self.few = knobs.embedding >= RARE  # whether few clauses stand side by side
+        self.deepest = 1  # most clauses around a clause of the sentence
         self.closing = False  # whether a clause stands inside a subject
         self.moving, self.fronting = Share(knobs.reordering), Share(knobs.fronting)
         self.embedding, self.attractors = Share(knobs.embedding), Share(knobs.attractors)
@@ -140,8 +142,8 @@ class Clauses(Frames):
         if written and not opens:
             self._distances.allows(0)  # counts as no words between a noun and its verb
         marks = place.first and self.habit  # nothing marks a habit behind a relative clause
-        wide = distance > LEAST_GAP and not marks and not place.gap
-        in_subject = self._embed(plan) if wide and plan.depth < DEEPEST else None
+        wide = distance > 0 and not marks and not place.gap
+        in_subject = self._embed(plan) if wide and plan.depth < self.deepest else None
         at_end = plan.inside
         host = at_end is not None
         frame, verb = self._frame(words, subject, place, host)
@@ -166,6 +168,8 @@ class Clauses(Frames):
             self._hold(clause, at_end)
             if clause.time is not None and not holds_clause(clause):
                 self.fronting.count(clause.time_first, 1)
+        if verb.passive and place.main and place.first and type(subject) is NounPhrase:
+            self.passives.count(passive, not holds_clause(clause))
         return clause
 
     def _unsquint(self, clause: Clause) -> None:
@@ -176,7 +180,7 @@ class Clauses(Frames):
 
     def _embed(self, plan: Plan) -> Plan | None:
         """Plan a relative clause in a long gap, as far as the share of such clauses allows."""
-        if self.random() >= self.embedding.next_probability():
+        if not self.few and self.random() >= self.embedding.next_probability():
             return None
         self.budget.clauses += 1
         return Plan(plan.depth + 1)
@@ -434,7 +438,7 @@ class Clauses(Frames):
         """
         depth = 1
         inner = clause
-        while holds_clause(inner) and depth < DEEPEST:
+        while holds_clause(inner) and depth < self.deepest:
             inner = inner.complement or next(
                 part.relative for part in (inner.object, inner.oblique)
                 if isinstance(part, NounPhrase) and part.relative is not None

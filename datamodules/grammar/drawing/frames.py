@@ -181,13 +181,13 @@ class Frames(Participants):
     def _is_passive(self, place: ClausePlace, host: bool) -> bool:
         if place.gap or place.verbs or place.given or place.kind or host:
             return False
-        passive = self.random() < self.passives.next_probability()
-        self.passives.count(passive, 1)
-        return passive
+        return self.random() < self.passives.next_probability()
 
     def _mode(self, frame: str, verb: Verb, words: int, place: ClausePlace, passive: bool) -> Mode:
         inside = place.gap not in ("", "shared")
-        plain = inside or place.kind in _PLAIN or frame == "reporting"
+        # *Ont demandé et voulaient* would need its subject again.
+        past = place.gap == "shared" and self.tense == "past"
+        plain = inside or past or place.kind in _PLAIN or frame == "reporting"
         if plain or (place.negation is None and words < FRAMES[frame][1] + 3):
             mode = Mode(self.tense, place.negation or "", habit=self.habit)
         else:

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from datamodules.grammar.drawing.draws import Random
 
 SHORTEST = 3  # fewest words of a clause
-LONGEST = 14  # most words of a clause, without the clauses inside it
+LONGEST = 12  # most words of a clause, without the clauses inside it
 MEAN = 7  # mean words of a clause in a sentence of several clauses
-DEEPEST = 3  # most clauses around a clause
-BESIDE = 3  # most clauses side by side, where the clauses inside others need not be rarer
+BESIDE = 3  # most clauses side by side, where clauses inside others need not be rare
+RARE = 0.6  # share of clauses inside others below which chains of clauses are asked for
+A_LEVEL = 20  # words of a sentence for each level of clauses, and for each clause of a long one
 
 
 @dataclass(eq=False)
@@ -20,12 +21,13 @@ class Plan:
 
 
 def plan_clauses(
-    words: int, mean: float, embedding: float, random: Random, most: int
+    words: int, mean: float, embedding: float, random: Random, most: int, deepest: int
 ) -> tuple[list[Plan], int]:
     """Return the clauses side by side in a sentence of ``words`` words, and the number of all.
 
     ``mean`` is the mean number of words of a clause, ``embedding`` the probability that a clause
-    after the first stands inside another; ``most`` of them stand side by side.
+    after the first stands inside another; ``most`` of them stand side by side, and ``deepest``
+    around another.
     """
     count = max(1, int(words / mean + random()))
     inside = sum(random() < embedding for _ in range(count - 1))
@@ -41,7 +43,7 @@ def plan_clauses(
         chosen = host[int(random() * len(host))]
         chosen.inside = Plan(chosen.depth + 1)
         free.remove(chosen)
-        if chosen.inside.depth < DEEPEST:
+        if chosen.inside.depth < deepest:
             free.append(chosen.inside)
     return beside, count
 

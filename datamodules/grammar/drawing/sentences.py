@@ -16,7 +16,15 @@ from datamodules.grammar.drawing.participants import (
     subject_of,
     taken_up,
 )
-from datamodules.grammar.drawing.plans import BESIDE, LONGEST, MEAN, Plan, WordBudget, plan_clauses
+from datamodules.grammar.drawing.plans import (
+    A_LEVEL,
+    BESIDE,
+    LONGEST,
+    MEAN,
+    Plan,
+    WordBudget,
+    plan_clauses,
+)
 from datamodules.grammar.drawing.vocabulary import Vocabulary
 from datamodules.grammar.meaning.phrases import (
     ANIMATE,
@@ -36,11 +44,12 @@ from datamodules.grammar.meaning.phrases import (
 if TYPE_CHECKING:  # pydantic takes a while
     from datamodules.grammar.knobs import Knobs
 
-SHORT, UNUSED = 8, 0.3  # words planned for each word above the first, since clauses end early
+SHORT, UNUSED = 8, 0.55  # words planned for each word above the first, since clauses end early
 NOUN_SHARE = 0.5  # rough share of clauses with a noun as subject
 NEW_SHARE = 0.15  # share of clauses behind *and* in which somebody else does something
 LEAST_MORE = 5  # most words that may be left over
 _TIME_WORDS = 3  # most words of a time that is added at last
+PATIENCE = 4  # words that a sentence may lack more, for each draw before
 MOST_SENTENCES = 100  # draws for a sentence
 OBJECT_SHARE = 0.6  # share of clauses that say more of the object before, where they can
 _FIRST = ("so:then",)  # conjunctions that may take the first place of a clause
@@ -70,6 +79,7 @@ class Sentences(Clauses):
         super().__init__(vocabulary, knobs, random, keep)
         self.moods, self.questions = Share(knobs.moods), Share(knobs.questions)
         self.sharing = Share(knobs.coordination)
+        self._few = True  # whether no more than two main clauses and a subordinate one are needed
         self._closed = False  # whether the sentence ends behind a subordinate clause
         self._opening: Expression | None = None  # conjunction before the first clause
         self._second: Expression | None = None  # conjunction before the second, if known already
@@ -78,10 +88,10 @@ class Sentences(Clauses):
 
     def sentence(self, words: int) -> list[Joined]:
         """Draw a sentence of about ``words`` words: its clauses side by side."""
-        for _ in range(MOST_SENTENCES):
+        for number in range(MOST_SENTENCES):
             before = self.counted()
             with suppress(NothingLeftError):
-                joined = self._sentence(words)
+                joined = self._sentence(words, patience=PATIENCE * number)
                 if self._are_kept(joined):
                     return joined
             self.uncount(before)  # nothing was written
@@ -94,7 +104,8 @@ class Sentences(Clauses):
             keep(clause) for each in joined for clause in inner_clauses(each.clause)
         )
 
-    def _sentence(self, wanted: int) -> list[Joined]:
+    def _sentence(self, wanted: int, patience: int) -> list[Joined]:
+        """Draw a sentence that may lack some words, and ``patience`` more."""
         words = wanted + int(UNUSED * max(0, wanted - SHORT))
         self.units = self.clauses = self.words = 0
         self.said.clear()
@@ -102,17 +113,22 @@ class Sentences(Clauses):
         self.draw_tense()
         gap = NOUN_SHARE * self.knobs.distance
         embedding = self.embedding.next_probability()
-        most = max(BESIDE, round((1 - self.knobs.embedding) * wanted / MEAN))
-        plans, count = plan_clauses(words, MEAN + gap, embedding, self.random, most)
+        few = self.few
+        most = max(BESIDE, wanted // A_LEVEL) if few else wanted
+        self.deepest = 1 + wanted // A_LEVEL if few else 2
+        self._few = most == BESIDE
+        plans, count = plan_clauses(words, MEAN + gap, embedding, self.random, most, self.deepest)
         single = len(plans) == 1
-        self.habit = self.habit and single and words < 2 * MEAN
+        self.habit = self.habit and single and wanted < 2 * MEAN
         self.budget = WordBudget(words - len(plans) + 1, count, gap)
         asks = single and self.random() < self.questions.next_probability()
         moody = self._draw_mood(plans, count)
         joined = [self._next(plans.pop(0), [], single, asks)]
         while plans and self._continue(joined, plans.pop(0), not plans):
             pass
-        while self.budget.words > LEAST_MORE and not (asks or self.habit):
+        for _ in range(0 if asks or self.habit else 2 * most):
+            if self.budget.words <= LEAST_MORE:
+                break
             self.budget.clauses = 1
             ends = self._closed or len(joined) == most
             if (ends or self.random() < embedding) and self._extend(joined):
@@ -122,7 +138,7 @@ class Sentences(Clauses):
             self.budget.words -= 1
             self.end_time(joined[-1].clause)
             self._continue(joined, Plan(), last=True)
-        lacks = self.budget.words > words - wanted + max(LONGEST, wanted // 3)
+        lacks = self.budget.words > words - wanted + max(LONGEST, wanted // 3) + patience
         if lacks or (len(joined) == 1 and (self._opening or self._second)):
             raise NothingLeftError
         self._count_moved(joined[-1])
@@ -139,7 +155,7 @@ class Sentences(Clauses):
         except NothingLeftError:
             self.uncount(before)
             self._end(joined[-1])
-            self._closed = True
+            self._closed = self._few
         return not self._closed
 
     def _extend(self, joined: list[Joined]) -> bool:
@@ -147,8 +163,9 @@ class Sentences(Clauses):
         following: Joined | None = None
         for each in reversed(joined):
             joins = following is not None and joins_shareable(each, following)
-            shared = following is not None and following.clause.gap == "shared"
-            if not shared and self.extend(each.clause, following is None):
+            if not (following and is_bound(following)) and self.extend(
+                each.clause, following is None
+            ):
                 self.sharing.count(0, -joins)  # what follows can share no subject any more
                 return True
             following = each
@@ -256,7 +273,7 @@ class Sentences(Clauses):
                 self._second = moods.items[-1]
             return self._second
         left_out = self._joined
-        if not ends:
+        if not ends or holds_clause(last):
             left_out |= _SUBORDINATING
         elif last.verb.state or last.time is not None or last.mode.adverb is not None:
             left_out |= {"when", "while"}
@@ -269,9 +286,8 @@ class Sentences(Clauses):
             left_out |= {"but"}
         if kind_of(subject_of(last)) not in ANIMATE or is_unclear(last):
             left_out |= _NAMING
-        if number > 1 and ends:
-            left_out |= {"and", "but", "so:then"}
-            left_out |= _OTHERS if self.random() < 0.5 else set()
+        if number > 1 and ends and self._few:
+            left_out |= {"and", "but", "so:then", "when", "while"}
         table = self.vocabulary.conjunctions[self.tense, left_out]
         if table is None:
             raise NothingLeftError
@@ -406,6 +422,14 @@ def _fronts(joined: Joined) -> bool:
 def closes(clause: Clause) -> bool:
     """Return whether a time at the end would belong to something inside a clause."""
     return holds_clause(clause) or has_infinitive(clause)
+
+
+def is_bound(joined: Joined) -> bool:
+    """Return whether nothing may come between a clause and the one before."""
+    conjunction = joined.conjunction
+    return joined.clause.gap == "shared" or (
+        conjunction is not None and "subordinating" in conjunction.expression.kinds
+    )
 
 
 def joins_shareable(before: Joined, joined: Joined) -> bool:

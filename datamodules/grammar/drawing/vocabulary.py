@@ -245,7 +245,14 @@ class Vocabulary:
         if tense in ("present", "perfect") or habit:
             modes += [(Mode(tense, "never", habit=habit), 0.4)]
         if (tense == "present" or habit) and modals != "state":
-            often = enumerate(self.lexicon.expressions["frequency"], 1)
+            often = enumerate(
+                (
+                    one
+                    for one in self.lexicon.expressions["frequency"]
+                    if not habit or one.name != "always"
+                ),
+                1,
+            )
             modes += [(Mode(tense, adverb=adverb, habit=habit), 1 / n) for n, adverb in often]
         if modals == "willing":
             verbs = [

@@ -14,7 +14,7 @@ import pytest
 from datamodules.grammar.drawing.circumstances import may_compare, takes_time
 from datamodules.grammar.drawing.clauses import last_part
 from datamodules.grammar.drawing.noun_phrases import CLAUSES_TO_A_PHRASE, kind_of, may_be_two
-from datamodules.grammar.drawing.sentences import Sentences, closes, holds_clause, may_share
+from datamodules.grammar.drawing.sentences import Sentences, closes, holds_clause, joins_shareable
 from datamodules.grammar.drawing.vocabulary import OFFSET, Vocabulary
 from datamodules.grammar.languages import find_language
 from datamodules.grammar.languages.language import NOUN, VERB, Text, is_topic
@@ -49,7 +49,7 @@ def clauses(meaning) -> list[Clause]:
     return [inner for joined in meaning for inner in inner_clauses(joined.clause)]
 
 
-@pytest.mark.parametrize("share", [0.1, 0.3, 0.5])
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.7])
 def test_embedding(share):
     inside = after_first = 0
     for meaning in meanings(1000, 30, embedding=share):
@@ -84,7 +84,7 @@ def is_attractor(subject: NounPhrase) -> bool | None:
     return last.core.plural != subject.core.plural
 
 
-@pytest.mark.parametrize("distance", [1.0, 1.5, 2.0])
+@pytest.mark.parametrize("distance", [0.5, 1.0, 1.5])
 def test_distance(distance):
     found = [words for words, _ in gaps(distance, 0.5)]
     assert sum(found) / len(found) == pytest.approx(distance, rel=TENTH)
@@ -198,10 +198,9 @@ def test_coordination(share):
         clause = meaning[0].clause
         if isinstance(clause.subject, NounPhrase) and not clause.mode.passive:
             subjects += [clause.subject] if may_be_two(clause.subject) else []
-        for before, (clause, conjunction, _) in pairwise(meaning):
-            joins = conjunction is not None and conjunction.expression.name == "and"
-            if joins and may_share(before):
-                later.append(clause.gap == "shared")
+        for before, each in pairwise(meaning):
+            if joins_shareable(before, each):
+                later.append(each.clause.gap == "shared")
     doubled = share_of(one.beside is not None for one in subjects)
     assert doubled == pytest.approx(share / CLAUSES_TO_A_PHRASE, rel=TENTH)
     assert share_of(later) == pytest.approx(share, rel=TENTH)
@@ -247,7 +246,7 @@ def test_moods(share):
 def test_passives(share):
     found = [
         clause.mode.passive
-        for clause, _, _ in (meaning[0] for meaning in meanings(3000, 12, passives=share))
+        for clause, _, _ in (meaning[0] for meaning in meanings(5000, 12, passives=share))
         if clause.verb.passive
         and not holds_clause(clause)
         and not isinstance(clause.subject, Pronoun)
@@ -286,8 +285,10 @@ def test_separable(share):
     verbs = [
         clause.verb.separable
         for meaning in meanings(6000, 12, separable=share)
-        for clause, _, _ in meaning
-        if clause.verb.frame == "transitive" and kind_of(clause.subject) == "person"
+        for clause, conjunction, _ in meaning
+        if not told(conjunction)
+        and clause.verb.frame == "transitive"
+        and kind_of(clause.subject) == "person"
     ]
     assert share_of(verbs) == pytest.approx(share, rel=TENTH)
 
