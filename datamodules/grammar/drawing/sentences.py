@@ -44,12 +44,12 @@ from datamodules.grammar.meaning.phrases import (
 if TYPE_CHECKING:  # pydantic takes a while
     from datamodules.grammar.knobs import Knobs
 
-SHORT, UNUSED = 8, 0.55  # words planned for each word above the first, since clauses end early
+SHORT, UNUSED = 8, 0.9  # words planned for each word above the first, since clauses end early
 NOUN_SHARE = 0.5  # rough share of clauses with a noun as subject
 NEW_SHARE = 0.15  # share of clauses behind *and* in which somebody else does something
 LEAST_MORE = 5  # most words that may be left over
 _TIME_WORDS = 3  # most words of a time that is added at last
-PATIENCE = 4  # words that a sentence may lack more, for each draw before
+PATIENCE = 1  # words that a sentence may lack more, for each draw before
 MOST_SENTENCES = 100  # draws for a sentence
 OBJECT_SHARE = 0.6  # share of clauses that say more of the object before, where they can
 _FIRST = ("so:then",)  # conjunctions that may take the first place of a clause
@@ -273,7 +273,8 @@ class Sentences(Clauses):
                 self._second = moods.items[-1]
             return self._second
         left_out = self._joined
-        if not ends or holds_clause(last):
+        long = self.deepest > 2
+        if not ends or (holds_clause(last) and not long):
             left_out |= _SUBORDINATING
         elif last.verb.state or last.time is not None or last.mode.adverb is not None:
             left_out |= {"when", "while"}
@@ -287,7 +288,7 @@ class Sentences(Clauses):
         if kind_of(subject_of(last)) not in ANIMATE or is_unclear(last):
             left_out |= _NAMING
         if number > 1 and ends and self._few:
-            left_out |= {"and", "but", "so:then", "when", "while"}
+            left_out |= {"and", "but", "so:then"} | (set() if long else _OTHERS)
         table = self.vocabulary.conjunctions[self.tense, left_out]
         if table is None:
             raise NothingLeftError
