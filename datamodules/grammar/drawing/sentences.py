@@ -115,7 +115,7 @@ class Sentences(Clauses):
         embedding = self.embedding.next_probability()
         few = self.few
         most = max(BESIDE, wanted // A_LEVEL) if few else wanted
-        self.deepest = 1 + wanted // A_LEVEL if few else 2
+        self.deepest = 1 + wanted // A_LEVEL if few else 3
         self._few = most == BESIDE
         plans, count = plan_clauses(words, MEAN + gap, embedding, self.random, most, self.deepest)
         single = len(plans) == 1

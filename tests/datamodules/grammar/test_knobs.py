@@ -84,7 +84,7 @@ def is_attractor(subject: NounPhrase) -> bool | None:
     return last.core.plural != subject.core.plural
 
 
-@pytest.mark.parametrize("distance", [0.5, 1.0, 1.5])
+@pytest.mark.parametrize("distance", [0.4, 0.8, 1.2])
 def test_distance(distance):
     found = [words for words, _ in gaps(distance, 0.5)]
     assert sum(found) / len(found) == pytest.approx(distance, rel=TENTH)
@@ -194,7 +194,7 @@ def told(conjunction: Adverbial | None) -> bool:
 @pytest.mark.parametrize("share", [0.4, 0.8])
 def test_coordination(share):
     subjects, later = [], []
-    for meaning in meanings(10_000, 12, coordination=share, distance=0):
+    for meaning in meanings(14_000, 12, coordination=share, distance=0):
         clause = meaning[0].clause
         if isinstance(clause.subject, NounPhrase) and not clause.mode.passive:
             subjects += [clause.subject] if may_be_two(clause.subject) else []
@@ -246,7 +246,7 @@ def test_moods(share):
 def test_passives(share):
     found = [
         clause.mode.passive
-        for clause, _, _ in (meaning[0] for meaning in meanings(5000, 12, passives=share))
+        for clause, _, _ in (meaning[0] for meaning in meanings(8000, 12, passives=share))
         if clause.verb.passive
         and not holds_clause(clause)
         and not isinstance(clause.subject, Pronoun)
@@ -273,7 +273,7 @@ def test_questions(share):
 def test_comparatives(share):
     found = [
         clause.standard is not None
-        for meaning in meanings(7000, 12, comparatives=share)
+        for meaning in meanings(10_000, 12, comparatives=share)
         for clause, conjunction, _ in meaning
         if may_compare(clause) and not told(conjunction)
     ]
