@@ -49,6 +49,7 @@ NOUN_SHARE = 0.5  # rough share of clauses with a noun as subject
 NEW_SHARE = 0.15  # share of clauses behind *and* in which somebody else does something
 LEAST_MORE = 5  # most words that may be left over
 _TIME_WORDS = 3  # most words of a time that is added at last
+LONG = 80  # words from which on a sentence is a chain of clauses
 PATIENCE = 1  # words that a sentence may lack more, for each draw before
 MOST_SENTENCES = 100  # draws for a sentence
 OBJECT_SHARE = 0.6  # share of clauses that say more of the object before, where they can
@@ -114,7 +115,7 @@ class Sentences(Clauses):
         gap = NOUN_SHARE * self.knobs.distance
         embedding = self.embedding.next_probability()
         few = self.few
-        most = max(BESIDE, wanted // A_LEVEL) if few else wanted
+        most = BESIDE if few and wanted < LONG else wanted
         self.deepest = 1 + wanted // A_LEVEL if few else 3
         self._few = most == BESIDE
         plans, count = plan_clauses(words, MEAN + gap, embedding, self.random, most, self.deepest)
