@@ -46,15 +46,15 @@ Cells = dict[tuple[int, str, str], list[ContrastPair]]  # pairs by distance, cat
 
 
 class FarSentences(Sentences):
-    """Writer of sentences whose subjects hold a relative clause with another inside it."""
+    """Writer of sentences whose subjects hold two or three relative clauses, one in another."""
 
     @override
     def _draw_subject(
         self, clause: Clause, frame: str, distance: int, plan: Plan | None, place: ClausePlace
     ) -> NounPhrase:
         if distance and not clause.gap:
-            plan = Plan(1, Plan(2))
-            self.budget.clauses += 2
+            plan = Plan(1, Plan(2, Plan(3) if self.random() < 0.5 else None))
+            self.budget.clauses += 3
         return super()._draw_subject(clause, frame, distance, plan, place)
 
 
