@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import cached_property
-from itertools import count, cycle, islice
+from itertools import cycle, islice
 from random import Random
 from typing import Any
 
@@ -20,7 +20,7 @@ from datamodules.grammar.disjoint import Disjoint, Overlap, chooser, key_of
 from datamodules.grammar.drawing.noun_phrases import NothingLeftError
 from datamodules.grammar.drawing.sentences import Sentences
 from datamodules.grammar.drawing.vocabulary import Vocabulary
-from datamodules.grammar.knobs import SHORTEST, Knobs, buckets, training_lengths
+from datamodules.grammar.knobs import SHORTEST, Knobs, Lengths, buckets, training_lengths
 from datamodules.grammar.languages import LANGUAGES, find_language
 from datamodules.grammar.pairs import SentencePair, add_noise, write_pair
 
@@ -95,12 +95,17 @@ class GrammarCorpus(Corpus):
     def training_pairs(self) -> Iterator[SentencePair]:
         """Write training pairs without end, of any length and with noise; nothing is kept."""
         writer = self._writer("train")
-        lengths = training_lengths(self.knobs.longest, self.knobs.short_share)
-        return add_noise(
-            (writer.pair(lengths.draw(writer.random)) for _ in count()),
-            self.knobs.noise,
-            writer.random,
-        )
+        longest = self.knobs.longest
+        lengths = Lengths(training_lengths(longest, self.knobs.short_share), writer.random)
+
+        def written() -> Iterator[SentencePair]:
+            while True:
+                pair = writer.pair(lengths.next())
+                lengths.count(writer.words)
+                if writer.words <= longest:
+                    yield pair
+
+        return add_noise(written(), self.knobs.noise, writer.random)
 
     @override
     def contrastive_pairs(self) -> list[ContrastPair]:
@@ -173,16 +178,21 @@ class _Writer:
     """Writer of the pairs of one split."""
 
     def __init__(self, sentences: Sentences, corpus: GrammarCorpus) -> None:
-        self._draw = sentences.sentence
+        self._sentences = sentences
         self._languages = find_language(corpus.source), find_language(corpus.target)
         self._disjoint = corpus.disjoint
         self.random: Callable[[], float] = sentences.random
+
+    @property
+    def words(self) -> int:
+        """About how many words the last sentence has, in every language."""
+        return self._sentences.length
 
     def pair(self, words: int) -> SentencePair:
         """Write a pair of about ``words`` words. Raises ``UserError`` if no clause is left."""
         for _ in range(MOST_TRIES):
             with suppress(NothingLeftError):
-                return write_pair(self._draw(words), *self._languages)
+                return write_pair(self._sentences.sentence(words), *self._languages)
         raise UserError(
             f"data.disjoint={self._disjoint}: no clause is left for one of the splits; give a "
             "larger data.vocabulary, or data.disjoint=sentences"

@@ -1,10 +1,11 @@
 """The knobs of the grammar: what makes its sentences easy or hard."""
 
+from collections import Counter
 from itertools import accumulate
 
 from pydantic.dataclasses import dataclass
 
-from datamodules.grammar.drawing.draws import Pool
+from datamodules.grammar.drawing.draws import Pool, Random
 
 
 @dataclass(frozen=True, config={"extra": "forbid"})
@@ -53,6 +54,32 @@ def training_lengths(longest: int, short_share: float) -> Pool[int]:
     weights = [short_share / len(short)] * len(short)
     weights += [(1 - short_share) * weight / sum(tail) for weight in tail]
     return Pool(range(SHORTEST, longest + 1), weights)
+
+
+class Lengths:
+    """Lengths to ask for, such that the lengths written are those of a pool, by tens."""
+
+    def __init__(self, lengths: Pool[int], random: Random) -> None:
+        self._lengths, self._random = lengths, random
+        self._lacking = Counter[int]()
+
+    def next(self) -> int:
+        """Draw a length; where none lacks any more, one of those that lack most."""
+        length = self._lengths.draw(self._random)
+        self._lacking[_bucket(length)] += 1
+        if self._lacking[_bucket(length)] <= 0:
+            most = max(self._lacking, key=self._lacking.__getitem__)
+            while _bucket(length) != most:
+                length = self._lengths.draw(self._random)
+        return length
+
+    def count(self, words: int) -> None:
+        """Take note of the length of a sentence that was written."""
+        self._lacking[_bucket(words)] -= 1
+
+
+def _bucket(words: int) -> int:
+    return (words - 1) // 10
 
 
 def buckets(longest: int) -> tuple[tuple[int, int], ...]:

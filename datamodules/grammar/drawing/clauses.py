@@ -25,7 +25,7 @@ from datamodules.grammar.drawing.participants import (
     subject_of,
     taken_up,
 )
-from datamodules.grammar.drawing.plans import RARE, Plan, WordBudget
+from datamodules.grammar.drawing.plans import Plan, WordBudget
 from datamodules.grammar.drawing.vocabulary import Vocabulary
 from datamodules.grammar.meaning.phrases import (
     ANIMATE,
@@ -38,6 +38,7 @@ from datamodules.grammar.meaning.phrases import (
     Prepositional,
     Pronoun,
     Verb,
+    inner_clauses,
 )
 
 if TYPE_CHECKING:  # pydantic takes a while
@@ -57,7 +58,7 @@ HABIT_SHARE = 0.3  # share of sentences whose past is one of habits, not of sing
 CONDITIONAL = ("supposed", "unreal")  # tenses of the clauses of a condition
 
 
-Counted: TypeAlias = tuple[WordBudget, int, int, list[float]]
+Counted: TypeAlias = tuple[WordBudget, int, int, set[str], list[float]]
 
 
 class Clauses(Frames):
@@ -76,7 +77,6 @@ class Clauses(Frames):
         self.tenses = vocabulary.tenses
         self.budget = WordBudget(0, 0, 0)
         self.clauses = self.words = 0
-        self.few = knobs.embedding >= RARE  # whether few clauses stand side by side
         self.deepest = 1  # most clauses around a clause of the sentence
         self.closing = False  # whether a clause stands inside a subject
         self.moving, self.fronting = Share(knobs.reordering), Share(knobs.fronting)
@@ -105,14 +105,18 @@ class Clauses(Frames):
         """
         if self._keep is None:
             return self._clause(plan, place)
-        budget = replace(self.budget)
         for _ in range(MOST_TRIES if place.main else MOST_TRIES_INSIDE):
-            self.budget = replace(budget)
+            before = self.counted()
             with suppress(NothingLeftError):
                 clause = self._clause(plan, place)
                 if self._keep(clause):
                     return clause
+            self.uncount(before)
         raise NothingLeftError
+
+    def is_kept(self, clause: Clause) -> bool:
+        """Return whether a clause may be kept, with those inside it, after a change."""
+        return self._keep is None or all(map(self._keep, inner_clauses(clause)))
 
     def _inside(self, plan: Plan, place: ClausePlace, tense: str, habit: bool) -> Clause:
         """Draw a clause inside another, in a tense of its own."""
@@ -180,7 +184,7 @@ class Clauses(Frames):
 
     def _embed(self, plan: Plan) -> Plan | None:
         """Plan a relative clause in a long gap, as far as the share of such clauses allows."""
-        if not self.few and self.random() >= self.embedding.next_probability():
+        if self.random() >= self.embedding.next_probability():
             return None
         self.budget.clauses += 1
         return Plan(plan.depth + 1)
@@ -392,13 +396,13 @@ class Clauses(Frames):
             self.relatives.count(gaps is others, 1)
 
     def counted(self) -> Counted:
-        """Return all that is counted, for ``uncount`` to take back what is not written."""
+        """Return all that is counted and said, to take back what is not written."""
         lacks = [measure.lack for measure in self.measures]
-        return replace(self.budget), self.clauses, self.words, lacks
+        return replace(self.budget), self.clauses, self.words, {*self.said}, lacks
 
     def uncount(self, before: Counted) -> None:
         """Set all that is counted to what it was."""
-        self.budget, self.clauses, self.words, lacks = before
+        self.budget, self.clauses, self.words, self.said, lacks = before
         for measure, lack in zip(self.measures, lacks, strict=True):
             measure.lack = lack
 
@@ -453,7 +457,9 @@ class Clauses(Frames):
         self.tense, self.habit = inner.mode.tense, inner.mode.habit
         self._hold(inner, Plan(depth))
         self.tense, self.habit = tense, habit
-        if host.relative is not None and not last and is_unclear(clause):
+        if host.relative is not None and (
+            (not last and is_unclear(clause)) or not self.is_kept(clause)
+        ):
             host.relative = None
             self.uncount(before)
         return host.relative is not None

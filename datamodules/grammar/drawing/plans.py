@@ -8,8 +8,7 @@ SHORTEST = 3  # fewest words of a clause
 LONGEST = 12  # most words of a clause, without the clauses inside it
 MEAN = 7  # mean words of a clause in a sentence of several clauses
 BESIDE = 3  # most clauses side by side, where clauses inside others need not be rare
-RARE = 0.6  # share of clauses inside others below which chains of clauses are asked for
-A_LEVEL = 20  # words of a sentence for each level of clauses, and for each clause of a long one
+A_LEVEL = 30  # words of a sentence for each level of clauses, and for each clause of a long one
 
 
 @dataclass(eq=False)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from datamodules.grammar.drawing.circumstances import has_infinitive, takes_time
 from datamodules.grammar.drawing.clauses import Clauses, holds_clause
-from datamodules.grammar.drawing.draws import Mean, Pool, Random, Share
+from datamodules.grammar.drawing.draws import Mean, Pool, Random, Share, Tables
 from datamodules.grammar.drawing.frames import ClausePlace
 from datamodules.grammar.drawing.noun_phrases import NothingLeftError, kind_of, noun_of
 from datamodules.grammar.drawing.participants import (
@@ -38,19 +38,19 @@ from datamodules.grammar.meaning.phrases import (
     Prepositional,
     Pronoun,
     Verb,
-    inner_clauses,
 )
 
 if TYPE_CHECKING:  # pydantic takes a while
     from datamodules.grammar.knobs import Knobs
 
-SHORT, UNUSED = 8, 0.9  # words planned for each word above the first, since clauses end early
+SHORT = 8  # words up to which a sentence has as many words as were planned
+MOST_UNUSED = 4  # words planned besides for each word above those
+WORDS_BESIDE = 5  # fewest words for each of many clauses side by side
+STEADY = 16  # sentences after which a length is as asked for
 NOUN_SHARE = 0.5  # rough share of clauses with a noun as subject
 NEW_SHARE = 0.15  # share of clauses behind *and* in which somebody else does something
 LEAST_MORE = 5  # most words that may be left over
 _TIME_WORDS = 3  # most words of a time that is added at last
-LONG = 80  # words from which on a sentence is a chain of clauses
-PATIENCE = 1  # words that a sentence may lack more, for each draw before
 MOST_SENTENCES = 100  # draws for a sentence
 OBJECT_SHARE = 0.6  # share of clauses that say more of the object before, where they can
 _FIRST = ("so:then",)  # conjunctions that may take the first place of a clause
@@ -80,6 +80,8 @@ class Sentences(Clauses):
         super().__init__(vocabulary, knobs, random, keep)
         self.moods, self.questions = Share(knobs.moods), Share(knobs.questions)
         self.sharing = Share(knobs.coordination)
+        self._unused = Tables[int, float](lambda _: 0.9)  # by length: see `_sentence`
+        self.length = 0  # about how many words the last sentence has
         self._few = True  # whether no more than two main clauses and a subordinate one are needed
         self._closed = False  # whether the sentence ends behind a subordinate clause
         self._opening: Expression | None = None  # conjunction before the first clause
@@ -88,35 +90,28 @@ class Sentences(Clauses):
         self.measures = [each for each in vars(self).values() if isinstance(each, Share | Mean)]
 
     def sentence(self, words: int) -> list[Joined]:
-        """Draw a sentence of about ``words`` words: its clauses side by side."""
-        for number in range(MOST_SENTENCES):
+        """Draw a sentence of ``words`` words on average: its clauses side by side."""
+        for _ in range(MOST_SENTENCES):
             before = self.counted()
             with suppress(NothingLeftError):
-                joined = self._sentence(words, patience=PATIENCE * number)
-                if self._are_kept(joined):
+                joined = self._sentence(words)
+                if all(self.is_kept(each.clause) for each in joined):
                     return joined
             self.uncount(before)  # nothing was written
         raise NothingLeftError
 
-    def _are_kept(self, joined: list[Joined]) -> bool:
-        """Return whether all clauses may be kept: a later one may change an earlier one."""
-        keep = self._keep
-        return keep is None or all(
-            keep(clause) for each in joined for clause in inner_clauses(each.clause)
-        )
-
-    def _sentence(self, wanted: int, patience: int) -> list[Joined]:
-        """Draw a sentence that may lack some words, and ``patience`` more."""
-        words = wanted + int(UNUSED * max(0, wanted - SHORT))
+    def _sentence(self, wanted: int) -> list[Joined]:
+        """Draw a sentence; long ones are planned longer by what those before left unused."""
+        long, unused = max(0, wanted - SHORT), self._unused[wanted // SHORT]
+        words = wanted + int(unused * long)
         self.units = self.clauses = self.words = 0
         self.said.clear()
         self.doubts, self._joined, self._closed = False, frozenset(), False
         self.draw_tense()
         gap = NOUN_SHARE * self.knobs.distance
         embedding = self.embedding.next_probability()
-        few = self.few
-        most = BESIDE if few and wanted < LONG else wanted
-        self.deepest = 1 + wanted // A_LEVEL if few else 3
+        most = max(BESIDE, 1 + int((1 - self.knobs.embedding) * wanted / WORDS_BESIDE))
+        self.deepest = 1 + wanted // A_LEVEL
         self._few = most == BESIDE
         plans, count = plan_clauses(words, MEAN + gap, embedding, self.random, most, self.deepest)
         single = len(plans) == 1
@@ -132,16 +127,21 @@ class Sentences(Clauses):
                 break
             self.budget.clauses = 1
             ends = self._closed or len(joined) == most
-            if (ends or self.random() < embedding) and self._extend(joined):
+            if self.random() < embedding and self._extend(joined):
                 continue
             if ends:
                 break
             self.budget.words -= 1
             self.end_time(joined[-1].clause)
-            self._continue(joined, Plan(), last=True)
-        lacks = self.budget.words > words - wanted + max(LONGEST, wanted // 3) + patience
-        if lacks or (len(joined) == 1 and (self._opening or self._second)):
+            if not self.is_kept(joined[-1].clause):
+                raise NothingLeftError
+            self._continue(joined, Plan(), last=self._few or self.budget.words < 2 * LONGEST)
+        if len(joined) == 1 and (self._opening or self._second):
             raise NothingLeftError
+        self.length = words - self.budget.words + 1  # one word more is written, on average
+        if long:
+            unused += (wanted - self.length) / long / STEADY
+            self._unused[wanted // SHORT] = min(MOST_UNUSED, max(0, unused))
         self._count_moved(joined[-1])
         self.embedding.count(self.clauses - len(joined), self.clauses - 1)
         self.questions.count(asks, len(joined) == 1)
@@ -156,7 +156,6 @@ class Sentences(Clauses):
         except NothingLeftError:
             self.uncount(before)
             self._end(joined[-1])
-            self._closed = self._few
         return not self._closed
 
     def _extend(self, joined: list[Joined]) -> bool:
@@ -311,9 +310,13 @@ class Sentences(Clauses):
             if name == "and" and (not living or self.random() < NEW_SHARE):
                 self._move(place, subject)
                 return
-        if is_unclear(last):
+        if not is_unclear(last):
+            place.subject = taken_up(subject)
+        elif name == "and" and "other" not in self.said:
+            self.said.add("other")
+            place.named = True
+        else:
             raise NothingLeftError
-        place.subject = taken_up(subject)
 
     def _move(self, place: ClausePlace, topic: NounPhrase) -> None:
         """Let somebody else do something to the topic: *the car is old, and we sell it*."""
