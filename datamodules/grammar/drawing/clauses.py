@@ -58,7 +58,7 @@ HABIT_SHARE = 0.3  # share of sentences whose past is one of habits, not of sing
 CONDITIONAL = ("supposed", "unreal")  # tenses of the clauses of a condition
 
 
-Counted: TypeAlias = tuple[WordBudget, int, int, set[str], list[float]]
+Counted: TypeAlias = tuple[WordBudget, int, int, set[object], list[float]]
 
 
 class Clauses(Frames):
