@@ -24,7 +24,7 @@ STATES = frozenset(
      "croire", "penser", "espérer", "craindre", "redouter", "tenir", "dépendre", "se souvenir",
      "respecter", "posséder", "porter", "admirer", "envier", "habiter", "vivre", "mériter",
      "ignorer", "mépriser", "douter", "convenir", "se méfier", "se fier", "valoir",
-     "compter", "intéresser", "exister")
+     "compter", "intéresser", "exister", "venir")
 )  # fmt: skip
 """Verbs whose imperfect tells how things were."""
 LINKS = {"de": "de", "d'": "de", "à": "à"}
