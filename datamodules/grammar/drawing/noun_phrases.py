@@ -37,6 +37,7 @@ MOST_TRIES = 4  # draws for a noun that a sentence does not have yet
 PREDICATE_TRIES = 12  # draws for a verb or quality that a sentence does not have yet
 POSSESSIVES = ("my", "our", "his", "her", "its", "their")
 _JUDGING = ("opinion", "quality")  # categories with opposites of each other: *beautiful*, *ugly*
+_OF_BOTH = ("the", "a", "some", "this")  # determiners that two nouns beside each other share
 _ALONE = ("every", "title", "whose")  # determiners of phrases without *and*
 IN_TOWN = Expression("in:town", ("town",))
 
@@ -113,14 +114,18 @@ class NounPhrases:
         """Give a phrase that may be one of two a second one, or none; return how many words."""
         if not self.doubled or not may_be_two(phrase) or self.random() >= self.doubled:
             return 0
-        noun = phrase.core.noun
+        first = phrase.core
+        noun = first.noun
         if noun.kind == "name":
             phrase.beside = self._named(self._name())
         else:
-            table = self.vocabulary.nouns[HUMAN if noun.kind in HUMAN else (noun.kind,), None, ()]
+            kinds = HUMAN if noun.kind in HUMAN else (noun.kind,)
+            table = self.vocabulary.nouns[kinds, first.plural, ()]
             assert table is not None
-            form = self._unsaid(table)
-            phrase.beside = NounPhrase(self.unit(), self.core(form, "part", None))
+            core = self.core(self._unsaid(table), "part", None)
+            if first.determiner in _OF_BOTH and core.noun.counted == noun.counted:
+                core = core._replace(determiner=first.determiner, possessor=None)
+            phrase.beside = NounPhrase(self.unit(), core)
         if phrase.beside.core.noun is noun:
             phrase.beside = None
         return 0 if phrase.beside is None else 3
