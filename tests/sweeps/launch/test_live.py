@@ -279,6 +279,7 @@ def test_a_terminal_sees_the_table_and_others_the_lines(tmp_path, monkeypatch, t
     command = [
         sys.executable, "run.py", "-m", "model=seq2seq", "seed=1,2", *TINY, *places(tmp_path),
         "logger=none", f"hydra.sweep.dir={tmp_path}/sweep",
+        "budget.target_tokens=20_000",  # so long that the table is drawn while they train
     ]  # fmt: skip
     if not terminal:
         command = ["/bin/sh", "-c", '"$@" | cat', "sh", *command]
