@@ -184,7 +184,7 @@ class _Writer:
         self.random: Callable[[], float] = sentences.random
 
     @property
-    def words(self) -> int:
+    def words(self) -> float:
         """About how many words the last sentence has, in every language."""
         return self._sentences.length
 

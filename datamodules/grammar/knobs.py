@@ -73,13 +73,13 @@ class Lengths:
                 length = self._lengths.draw(self._random)
         return length
 
-    def count(self, words: int) -> None:
+    def count(self, words: float) -> None:
         """Take note of the length of a sentence that was written."""
         self._lacking[_bucket(words)] -= 1
 
 
-def _bucket(words: int) -> int:
-    return (words - 1) // 10
+def _bucket(words: float) -> int:
+    return int(words - 1) // 10
 
 
 def buckets(longest: int) -> tuple[tuple[int, int], ...]:

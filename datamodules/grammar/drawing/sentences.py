@@ -45,6 +45,7 @@ if TYPE_CHECKING:  # pydantic takes a while
 
 SHORT = 8  # words up to which a sentence has as many words as were planned
 MOST_UNUSED = 4  # words planned besides for each word above those
+FEW = 24  # words below which a sentence may have at most two main clauses and a subordinate one
 WORDS_BESIDE = 5  # fewest words for each of many clauses side by side
 STEADY = 16  # sentences after which a length is as asked for
 NOUN_SHARE = 0.5  # rough share of clauses with a noun as subject
@@ -81,7 +82,7 @@ class Sentences(Clauses):
         self.moods, self.questions = Share(knobs.moods), Share(knobs.questions)
         self.sharing = Share(knobs.coordination)
         self._unused = Tables[int, float](lambda _: 0.9)  # by length: see `_sentence`
-        self.length = 0  # about how many words the last sentence has
+        self.length = 0.0  # about how many words the last sentence has
         self._few = True  # whether no more than two main clauses and a subordinate one are needed
         self._closed = False  # whether the sentence ends behind a subordinate clause
         self._opening: Expression | None = None  # conjunction before the first clause
@@ -112,7 +113,7 @@ class Sentences(Clauses):
         embedding = self.embedding.next_probability()
         most = max(BESIDE, 1 + int((1 - self.knobs.embedding) * wanted / WORDS_BESIDE))
         self.deepest = 1 + wanted // A_LEVEL
-        self._few = most == BESIDE
+        self._few = most == BESIDE and wanted < FEW
         plans, count = plan_clauses(words, MEAN + gap, embedding, self.random, most, self.deepest)
         single = len(plans) == 1
         self.habit = self.habit and single and wanted < 2 * MEAN
@@ -131,14 +132,15 @@ class Sentences(Clauses):
                 continue
             if ends:
                 break
-            self.budget.words -= 1
             self.end_time(joined[-1].clause)
             if not self.is_kept(joined[-1].clause):
                 raise NothingLeftError
+            before = len(joined)
             self._continue(joined, Plan(), last=self._few or self.budget.words < 2 * LONGEST)
+            self.budget.words -= len(joined) - before  # the conjunction
         if len(joined) == 1 and (self._opening or self._second):
             raise NothingLeftError
-        self.length = words - self.budget.words + 1  # one word more is written, on average
+        self.length = self.words + self.clauses - 0.5  # most clauses have a word that joins them
         if long:
             unused += (wanted - self.length) / long / STEADY
             self._unused[wanted // SHORT] = min(MOST_UNUSED, max(0, unused))
@@ -194,9 +196,9 @@ class Sentences(Clauses):
         moody = count > 1 and self.random() < self.moods.next_probability()
         if not moody:
             return False
-        if len(plans) == 1:
-            self.doubts = self.tense == "present" and plans[0].inside is not None
-            return self.doubts
+        if len(plans) == 1 and self.tense == "present" and plans[0].inside is not None:
+            self.doubts = True
+            return True
         longer = len(plans) > 2  # nothing follows a clause with *before* or *although*
         expressions = self.vocabulary.expressions
         if longer or self.tense in ("future", "perfect") or self.random() < 0.5:

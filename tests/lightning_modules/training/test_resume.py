@@ -40,7 +40,7 @@ from tests.helpers.commands import ROOT, TINY, places, succeed
 SETTINGS = [
     *(given for given in TINY if not given.startswith("budget")),
     *["scale=0.1", "model.dropout=0.2", "teacher_forcing=scheduled", "data=grammar_easy"],
-    *["data.train_size=60", "batching.max_tokens=300", "batching.decode_max_tokens=130"],
+    *["data.train_size=60", "batching.max_tokens=380", "batching.decode_max_tokens=130"],
     *["trainer.val_check_interval=3", "trainer.log_every_n_steps=1"],
     *["budget=updates", "budget.updates=15", "logger=none"],
 ]
