@@ -26,7 +26,7 @@ from datamodules.grammar.pairs import SentencePair, add_noise, write_pair
 
 EDITION = 7  # part of the fingerprint: raise it if any sentence changes
 LONGEST_GAPS = 5.0  # the knob ``distance`` for contrastive pairs
-MOST_TRIES = 500  # sentences drawn for one place of a test set before the settings are refused
+MOST_TRIES = 1500  # sentences drawn for one place of a test set before the settings are refused
 
 
 class GrammarCorpus(Corpus):

@@ -132,7 +132,8 @@ class FrenchNouns(Reader):
         which = self.words[self.at + 1] == "qui" or "quel" in self.words[self.at + 1]
         if word in OPEN.get(adjective, ()) and not which:
             self.report(f"'{text} {word}': the adjective governs what follows")
-        if self.expression_at(self.at, "time") and adjective.endswith(("é", "vide", "ouvert")):
+        result = adjective.endswith(("é", "vide", "ouvert")) and adjective not in WORDS.materials
+        if result and self.expression_at(self.at, "time"):
             self.report(f"'{text} {word}': the time tells when it came about")
 
     def _is_noun(self, place: int) -> bool:
@@ -168,7 +169,7 @@ class FrenchNouns(Reader):
         fits = own or waiting is None or any(_fits_subject(form, waiting) for form in forms)
         after, following = self.words[place + 1 : place + 3]
         joined = self.words[place - 1] == "et" or (after == "et" and following in WORDS.adjectives)
-        if not forms or not fits or joined:
+        if not forms or not fits or joined or after in ("que", "qu'"):
             return False
         subject_here = clause.subject is None and not clause.verb
         return (subject_here or self.is_awaited() or not clause.verb) != self.choose(place)
