@@ -47,7 +47,7 @@ def test_the_best_settings_score_the_same_once_more(output, space):
     result = json.loads((space / "again" / "result.json").read_text())
     finished = study_in(space).get_trials(states=(TrialState.COMPLETE,))
     # Of equal scores, the one of lowest loss is the best, not the first, as in Optuna.
-    best = min(finished, key=lambda trial: (-trial.value, trial.user_attrs["loss"]))
+    best = min(finished, key=lambda trial: (-(trial.value or 0.0), trial.user_attrs["loss"]))
     assert result["training"]["val_bleu"] == best.user_attrs["by_seed"][0]
     assert result["config"]["optimizer"]["lr"] == best.params["optimizer.lr"]
 
