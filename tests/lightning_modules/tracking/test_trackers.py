@@ -79,7 +79,9 @@ def test_a_resumed_training_goes_on_in_the_same_file_and_a_new_one_anew(space, m
     assert validations[:2] == before
     assert len(validations) == len(set(validations)) == 3
     train(space, folder, "logger=csv", "seed=2", "force=true")
-    assert [row["step"] for row in rows_of(folder) if row["val/bleu"]] == validations
+    anew = [row["step"] for row in rows_of(folder) if row["val/bleu"]]
+    # The order of another seed may spend the budget of tokens in another number of updates.
+    assert (len(anew), anew[:2]) == (3, before)
     assert sum(bool(row["test/bleu"]) for row in rows_of(folder)) == 1
 
 
