@@ -57,14 +57,14 @@ def training_lengths(longest: int, short_share: float) -> Pool[int]:
 
 
 class Lengths:
-    """Lengths to ask for, such that the lengths written are those of a pool, by tens."""
+    """Lengths to ask for, so that each ten of lengths is written as often as a pool has it."""
 
     def __init__(self, lengths: Pool[int], random: Random) -> None:
         self._lengths, self._random = lengths, random
         self._lacking = Counter[int]()
 
     def next(self) -> int:
-        """Draw a length; where none lacks any more, one of those that lack most."""
+        """Draw a length, or one of the ten that lacks most sentences, if its own ten lacks none."""
         length = self._lengths.draw(self._random)
         self._lacking[_bucket(length)] += 1
         if self._lacking[_bucket(length)] <= 0:

@@ -115,7 +115,7 @@ class Clauses(Frames):
         raise NothingLeftError
 
     def is_kept(self, clause: Clause) -> bool:
-        """Return whether a clause may be kept, with those inside it, after a change."""
+        """Return whether a clause that was changed may be kept, with the clauses inside it."""
         return self._keep is None or all(map(self._keep, inner_clauses(clause)))
 
     def _inside(self, plan: Plan, place: ClausePlace, tense: str, habit: bool) -> Clause:
@@ -396,7 +396,7 @@ class Clauses(Frames):
             self.relatives.count(gaps is others, 1)
 
     def counted(self) -> Counted:
-        """Return all that is counted and said, to take back what is not written."""
+        """Return all that is counted and said: what ``uncount`` goes back to."""
         lacks = [measure.lack for measure in self.measures]
         return replace(self.budget), self.clauses, self.words, {*self.said}, lacks
 

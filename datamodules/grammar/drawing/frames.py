@@ -233,7 +233,7 @@ class Frames(Participants):
         return [name for name in possible if possible[name]]
 
     def _build_owned(self, key: tuple[str, str]) -> tuple[str, ...]:
-        """Return the classes of what somebody owns who is told apart by it."""
+        """Return the classes of what may tell its owner apart (*the man whose son sleeps*)."""
         role, mark = key
         if role == "subject":
             return tuple(kind for kind in ("kin",) if self._has_predicate(kind, mark))

@@ -44,10 +44,10 @@ if TYPE_CHECKING:  # pydantic takes a while
     from datamodules.grammar.knobs import Knobs
 
 SHORT = 8  # words up to which a sentence has as many words as were planned
-MOST_UNUSED = 4  # words planned besides for each word above those
+MOST_UNUSED = 4  # most words that are planned in addition for each word above ``SHORT``
 FEW = 24  # words below which a sentence may have at most two main clauses and a subordinate one
-WORDS_BESIDE = 5  # fewest words for each of many clauses side by side
-STEADY = 16  # sentences after which a length is as asked for
+WORDS_BESIDE = 5  # fewest words for each clause, where many stand side by side
+STEADY = 16  # sentences over which an error of the mean length is mended
 NOUN_SHARE = 0.5  # rough share of clauses with a noun as subject
 NEW_SHARE = 0.15  # share of clauses behind *and* in which somebody else does something
 LEAST_MORE = 5  # most words that may be left over
@@ -98,11 +98,15 @@ class Sentences(Clauses):
                 joined = self._sentence(words)
                 if all(self.is_kept(each.clause) for each in joined):
                     return joined
-            self.uncount(before)  # nothing was written
+            self.uncount(before)  # none of it was written
         raise NothingLeftError
 
     def _sentence(self, wanted: int) -> list[Joined]:
-        """Draw a sentence; long ones are planned longer by what those before left unused."""
+        """Draw a sentence.
+
+        Long ones often end early: they are planned longer, by what others of about that length
+        lacked.
+        """
         long, unused = max(0, wanted - SHORT), self._unused[wanted // SHORT]
         words = wanted + int(unused * long)
         self.units = self.clauses = self.words = 0

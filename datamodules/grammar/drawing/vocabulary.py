@@ -55,7 +55,7 @@ _NOT_AS: dict[str, tuple[str, ...]] = {
 """Determiners that a noun phrase does not have, by its role; *other* is an agent or object of a
 verb that is the subject elsewhere, and *part* the second of two phrases with *and*. *Some* is no
 subject in any language: *des hommes* are not the *some* of *some men are ill*."""
-_EQUAL = {"opinion", "quality"}
+_EQUAL = {"opinion", "quality"}  # categories of adjectives that no order tells apart
 _LASTING = ("size", "age", "shape", "colour", "origin", "material")
 """Categories of qualities that do not come and go."""
 
@@ -245,14 +245,7 @@ class Vocabulary:
         if tense in ("present", "perfect") or habit:
             modes += [(Mode(tense, "never", habit=habit), 0.4)]
         if (tense == "present" or habit) and modals != "state":
-            often = enumerate(
-                (
-                    one
-                    for one in self.lexicon.expressions["frequency"]
-                    if not habit or one.name != "always"
-                ),
-                1,
-            )
+            often = enumerate(self.lexicon.expressions["frequency"], 1)
             modes += [(Mode(tense, adverb=adverb, habit=habit), 1 / n) for n, adverb in often]
         if modals == "willing":
             verbs = [
