@@ -48,8 +48,8 @@ from datamodules.grammar.meaning.phrases import (
     Clause,
     Noun,
     NounPhrase,
-    Participant,
     Pronoun,
+    gender_of,
 )
 
 CONTROLLED = ("negation", "particle")  # lack words; ``NAME_control`` has equal length
@@ -199,7 +199,7 @@ def reflexive(right: Right) -> Iterator[Site]:
         third = subject.person in (THIRD_SINGULAR, THIRD_PLURAL)
         if not (isinstance(pronoun, Pronoun) and clause.verb.reflexive and third):
             continue
-        fits = pronoun.person == THIRD_PLURAL or _gender(pronoun) == _gender(subject)
+        fits = pronoun.person == THIRD_PLURAL or gender_of(pronoun) == gender_of(subject)
         if subject.person == pronoun.person and fits and not clause.mode.passive:
             other = pronoun._replace(reflexive=not pronoun.reflexive)
             change = [(clause, {"object": other})]
@@ -269,13 +269,6 @@ def _subject_phrase(clause: Clause) -> NounPhrase | None:
     """Return the subject of the sentence as it is written, if it is a noun phrase."""
     subject = None if clause.verb.frame == "inverse" else subject_of(clause)
     return subject if isinstance(subject, NounPhrase) else None
-
-
-def _gender(participant: Participant) -> str:
-    """Return the natural gender of a participant."""
-    if isinstance(participant, NounPhrase):
-        return participant.core.noun.gender
-    return participant.gender if participant.noun is None else participant.noun.gender
 
 
 def _subjects(right: Right) -> Iterator[tuple[Clause, NounPhrase]]:

@@ -1,8 +1,9 @@
 """The lexicon: all concepts of the grammar, from the commonest to the rarest."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
+from operator import itemgetter
 from typing import NamedTuple, TypeVar
 
 from datamodules.grammar.meaning.phrases import GROUPS, Adjective, Expression, Noun, Verb
@@ -29,21 +30,15 @@ class Lexicon(NamedTuple):
 def lexicon(nouns: int) -> Lexicon:
     """Return the lexicon with the ``nouns`` commonest nouns, and other words in proportion."""
     lines = _sections("nouns.txt")
-    verbs = _sections("verbs.txt")
-    adjectives = _by_rank(_sections("adjectives.txt"), _adjective)
     pairs = [_senses(cells) for cells in lines.pop("senses")]
     names = [_noun("name", cells) for cells in lines.pop("names")]
-    ranked = _ranked({kind: [_noun(kind, cells) for cells in lines[kind]] for kind in lines}, nouns)
-    ranked_verbs = _ranked(
-        {frame: [_verb(frame, cells) for cells in verbs[frame]] for frame in verbs},
-        nouns // NOUNS_TO_A_VERB,
-    )
+    adjectives = max(FEWEST * 10, nouns // NOUNS_TO_AN_ADJECTIVE)
     return Lexicon(
-        ranked,
+        _ranked(lines, _noun, nouns, FEWEST),
         tuple(names[: max(FEWEST * 4, nouns // 10)]),
         tuple(pairs[: max(FEWEST, nouns // NOUNS_TO_A_PAIR)]),
-        tuple(adjectives[: max(FEWEST * 10, nouns // NOUNS_TO_AN_ADJECTIVE)]),
-        ranked_verbs,
+        _ranked(_sections("adjectives.txt"), _adjective, adjectives),
+        _ranked(_sections("verbs.txt"), _verb, nouns // NOUNS_TO_A_VERB, FEWEST),
         {
             section: tuple(_expression(cells) for cells in entries)
             for section, entries in _sections("expressions.txt").items()
@@ -61,29 +56,24 @@ def _sections(name: str) -> dict[str, list[list[str]]]:
     return sections
 
 
-def _by_rank(
-    sections: dict[str, list[list[str]]], build: Callable[[str, list[str]], Entry]
-) -> list[Entry]:
-    built = {name: [build(name, cells) for cells in sections[name]] for name in sections}
-    return list(_interleaved(built))
-
-
-def _ranked(classes: dict[str, list[Entry]], count: int) -> tuple[Entry, ...]:
-    """Return about ``count`` entries, so that each class has its share at every rank."""
-    everything = list(_interleaved(classes))
-    kept = {id(entry) for entry in everything[:count]}
-    kept |= {id(entry) for entries in classes.values() for entry in entries[:FEWEST]}
-    return tuple(entry for entry in everything if id(entry) in kept)
-
-
-def _interleaved(classes: dict[str, list[Entry]]) -> Iterator[Entry]:
-    places = sorted(
-        ((2 * place + 1) / len(entries), number, place)
-        for number, entries in enumerate(classes.values())
-        for place in range(len(entries))
+def _ranked(
+    sections: dict[str, list[list[str]]],
+    build: Callable[[str, list[str]], Entry],
+    count: int,
+    fewest: int = 0,
+) -> tuple[Entry, ...]:
+    """Return ``count`` entries, each section with its share at every rank, and with ``fewest``."""
+    entries = [
+        ((2 * place + 1) / len(lines), place, name, cells)
+        for name, lines in sections.items()
+        for place, cells in enumerate(lines)
+    ]
+    entries.sort(key=itemgetter(0))
+    return tuple(
+        build(name, cells)
+        for rank, (_, place, name, cells) in enumerate(entries)
+        if rank < count or place < fewest
     )
-    lists = list(classes.values())
-    return (lists[number][place] for _, number, place in places)
 
 
 def _kinds(cell: str) -> tuple[str, ...]:
@@ -126,9 +116,14 @@ def _names(cells: list[str], place: int) -> tuple[str, ...]:
     return tuple(cells[place].split(", ")) if len(cells) > place else ()
 
 
+_VERB_MARKS = (
+    "state", "reflexive", "passive", "separable", "thing", "living", "placed", "done", "known",
+)  # fmt: skip
+
+
 def _verb(section: str, cells: list[str]) -> Verb:
     name, subjects, objects, flags, excluded = (*cells, "", "", "")[:5]
-    marks = flags.split()
+    marks = set(flags.split())
     barred = [word for word in objects.split() if word.startswith("-")]
     doubting = section == "doubting"
     return Verb(
@@ -136,20 +131,12 @@ def _verb(section: str, cells: list[str]) -> Verb:
         "reporting" if doubting else section,
         _kinds(subjects),
         tuple(kind for kind in _kinds(objects) if not kind.startswith("-")),
-        state="state" in marks,
-        meant="state" not in marks and "unmeant" not in marks,
-        reflexive="reflexive" in marks,
-        passive="passive" in marks,
-        separable="separable" in marks,
-        thing="thing" in marks,
+        meant=marks.isdisjoint(("state", "unmeant")),
         doubting=doubting,
-        living="living" in marks,
         results=_names(cells, 5),
-        placed="placed" in marks,
-        done="done" in marks,
-        known="known" in marks,
         excludes=_kinds(excluded),
         barred=tuple(word[1:] for word in barred),
+        **{mark: mark in marks for mark in _VERB_MARKS},
     )
 
 
