@@ -4,6 +4,7 @@ Spelling is the traditional one (préférerai, il connaît, il appelle).
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
@@ -28,11 +29,6 @@ from datamodules.grammar.languages.language import (
 from datamodules.grammar.meaning.phrases import Mode
 
 PRESENT_ER = ("e", "es", "e", "ons", "ez", "ent")
-REGULAR = {
-    "ir": (("is", "is", "it", "issons", "issez", "issent"), "i"),
-    "re": (("s", "s", "", "ons", "ez", "ent"), "u"),
-}
-"""Endings of the present and the participle of regular verbs (*finir*, *vendre*)."""
 IMPERFECT = ("ais", "ais", "ait", "ions", "iez", "aient")
 FUTURE = ("ai", "as", "a", "ons", "ez", "ont")
 SUBJUNCTIVE = ("e", "es", "e", "ions", "iez", "ent")
@@ -40,8 +36,7 @@ SUBJUNCTIVE = ("e", "es", "e", "ions", "iez", "ent")
 Forms = tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Conjugation:
+class Conjugation(NamedTuple):
     """The forms of one verb; persons in the order je tu il nous vous ils."""
 
     infinitive: str
@@ -52,32 +47,10 @@ class Conjugation:
     subjunctive: Forms
     participle: str
 
-    @classmethod
-    def of(
-        cls,
-        infinitive: str,
-        present: Forms,
-        future_stem: str,
-        participle: str,
-        imperfect: Forms = (),
-        subjunctive: Forms = (),
-    ) -> "Conjugation":
-        """Derive the tenses from stems, where they are not given."""
-        imperfect = imperfect or add(present[3].removesuffix("ons"), IMPERFECT)
-        future, conditional = add(future_stem, FUTURE), add(future_stem, IMPERFECT)
-        if not subjunctive:  # *qu'ils viennent* gives *qu'il vienne*, but *nous venions*
-            regular = add(present[5].removesuffix("ent"), SUBJUNCTIVE)
-            subjunctive = (*regular[:3], *imperfect[3:5], regular[5])
-        return cls(infinitive, present, imperfect, future, conditional, subjunctive, participle)
 
-
-FAMILIES = {
-    ending: tuple(cells) for ending, cells in read_sections(__package__)["families"].items()
-}
+FAMILIES = read_sections(__package__)["families"]
 """Present forms, future stem, participle and, if irregular, the present subjunctive of the verbs
 with an ending: the longest that fits."""
-# Verbs that differ from the family of their ending.
-EXACT: dict[str, Forms] = {"dire": ("dis dis dit disons dites disent", "dir", "dit")}
 # Verbs in -eler and -eter that double the consonant; the others take è.
 DOUBLING = ("appeler", "jeter", "étiqueter", "étinceler", "épeler", "chanceler", "feuilleter")
 
@@ -85,36 +58,46 @@ E_MUTE = re.compile(r"e([cdlmnprstv])er$")
 E_ACUTE = re.compile(r"é(gu|qu|[bcdfghjklmnprstvz]+)er$")
 
 
-def split_family(infinitive: str) -> tuple[str, Forms] | None:
-    """Return what precedes the family ending, and the family; None for a regular verb."""
-    if infinitive in EXACT:
-        return "", EXACT[infinitive]
-    endings = [ending for ending in FAMILIES if infinitive.endswith(ending)]
-    if not endings or (infinitive.endswith("er") and infinitive != "aller"):
-        return None
-    longest = max(endings, key=len)
-    return infinitive[: -len(longest)], FAMILIES[longest]
-
-
-def add(stem: str, endings: Forms) -> Forms:
+def add(stem: str, endings: Iterable[str]) -> Forms:
     """Attach each ending to the stem."""
-    return tuple(stem + ending for ending in endings)
+    return tuple([stem + ending for ending in endings])
 
 
-def conjugate_family(infinitive: str, prefix: str, family: Forms) -> Conjugation:
-    """Conjugate an irregular verb from its family."""
-    present, future, participle, *subjunctive = family
-    return Conjugation.of(
+@cache
+def conjugate(infinitive: str) -> Conjugation:
+    """Return the forms of a French verb given by its infinitive."""
+    subjunctive: Forms = ()
+    if infinitive.endswith("er") and infinitive != "aller":
+        plain, hard, mute = infinitive[:-2], _hard_stem(infinitive), _mute_stem(infinitive)
+        stems = (mute, mute, mute, hard, plain, mute)
+        present = tuple(map(str.__add__, stems, PRESENT_ER))
+        imperfect = tuple(
+            (plain if ending.startswith("i") else hard) + ending for ending in IMPERFECT
+        )
+        future, participle = _future_stem(infinitive), plain + "é"
+    else:
+        ending = max(filter(infinitive.endswith, FAMILIES), key=len)
+        before = infinitive.removesuffix(ending)
+        forms, future, participle, *irregular = FAMILIES[ending]
+        present = add(before, forms.split())
+        stem = "ét" if infinitive == "être" else present[3].removesuffix("ons")
+        imperfect, future, participle = add(stem, IMPERFECT), before + future, before + participle
+        subjunctive = add(before, "".join(irregular).split())
+    if not subjunctive:  # *qu'ils viennent* gives *qu'il vienne*, but *nous venions*
+        regular = add(present[5].removesuffix("ent"), SUBJUNCTIVE)
+        subjunctive = (*regular[:3], *imperfect[3:5], regular[5])
+    return Conjugation(
         infinitive,
-        tuple(prefix + form for form in present.split()),
-        prefix + future,
-        prefix + participle,
-        add("ét", IMPERFECT) if infinitive == "être" else (),
-        tuple(prefix + form for form in "".join(subjunctive).split()),
+        present,
+        imperfect,
+        add(future, FUTURE),
+        add(future, IMPERFECT),
+        subjunctive,
+        participle,
     )
 
 
-def mute_stem(infinitive: str) -> str:
+def _mute_stem(infinitive: str) -> str:
     """Return the stem of an -er verb before a mute e: lèv-, jett-, préfèr-, nettoi-."""
     if infinitive.endswith("yer"):
         return infinitive[:-3] + "i"
@@ -124,7 +107,7 @@ def mute_stem(infinitive: str) -> str:
     return E_ACUTE.sub(r"è\1er", changed)[:-2]
 
 
-def hard_stem(infinitive: str) -> str:
+def _hard_stem(infinitive: str) -> str:
     """Return the stem of an -er verb before a or o: mange-, lanç-."""
     stem = infinitive[:-2]
     if stem.endswith("g"):
@@ -132,39 +115,11 @@ def hard_stem(infinitive: str) -> str:
     return stem[:-1] + "ç" if stem.endswith("c") else stem
 
 
-def future_stem(infinitive: str) -> str:
+def _future_stem(infinitive: str) -> str:
     """Return the future stem of an -er verb; é is kept, envoyer is irregular."""
     if infinitive.endswith("envoyer"):
         return infinitive.removesuffix("oyer") + "err"
-    if E_ACUTE.search(infinitive):
-        return infinitive
-    return mute_stem(infinitive) + "er"
-
-
-def conjugate_er(infinitive: str) -> Conjugation:
-    """Conjugate a verb of the first group."""
-    plain, hard, mute = infinitive[:-2], hard_stem(infinitive), mute_stem(infinitive)
-    stems = (mute, mute, mute, hard, plain, mute)
-    present = tuple(stem + ending for stem, ending in zip(stems, PRESENT_ER, strict=True))
-    imperfect = tuple((plain if ending.startswith("i") else hard) + ending for ending in IMPERFECT)
-    return Conjugation.of(infinitive, present, future_stem(infinitive), plain + "é", imperfect)
-
-
-@cache
-def conjugate(infinitive: str) -> Conjugation:
-    """Return the forms of a French verb given by its infinitive."""
-    found = split_family(infinitive)
-    if found:
-        return conjugate_family(infinitive, *found)
-    stem, ending = infinitive[:-2], infinitive[-2:]
-    if ending == "er":
-        return conjugate_er(infinitive)
-    if ending not in REGULAR:
-        raise ValueError(f"not a French infinitive: {infinitive!r}")
-    present, participle = REGULAR[ending]
-    return Conjugation.of(
-        infinitive, add(stem, present), infinitive.removesuffix("e"), stem + participle
-    )
+    return infinitive if E_ACUTE.search(infinitive) else _mute_stem(infinitive) + "er"
 
 
 _NEGATIONS = {"not": "pas", "never": "jamais"}
