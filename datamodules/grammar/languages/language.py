@@ -80,6 +80,10 @@ def piece(words: Iterable[Word]) -> Piece:
 
 
 EMPTY = Piece((), ())
+APART, ASPIRATED = "+", "*"
+"""Marks before a word that does not contract, and before a French word with an aspirated h."""
+MERGED = ""  # text of a word that became a part of the word before
+_NO_WORDS = (",", MERGED)
 
 
 def without_preposition(verb: Verb, group: Piece) -> Piece:
@@ -107,14 +111,9 @@ class Text:
         texts += added.texts
 
     def comma(self) -> None:
-        """Append a comma, which is no word of its own, unless there is one already."""
-        if not self.texts or self.texts[-1] != ",":
+        """Append a comma, which is no word of its own, unless it would be first or second."""
+        if self.texts and self.texts[-1] != ",":
             self.texts.append(",")
-
-
-def numbered(begins: Iterable[bool]) -> list[int]:
-    """Return the number of each word, counted from 0; those that do not begin one merge."""
-    return list(accumulate(begins, initial=-1))[1:]
 
 
 class Cache(dict[Key, Value]):
@@ -142,9 +141,10 @@ class Language(ABC):
     first_conjunctions: frozenset[str] = frozenset()  # take the first place of a clause
     infinitive_conjunctions: frozenset[str] = frozenset()  # before an infinitive, of one subject
 
-    def __init__(self, expressions: Mapping[str, Piece]) -> None:
-        """Store the invariable expressions; each word of a piece has a role in a unit."""
-        self.expressions = expressions
+    def __init__(self) -> None:
+        """Read the list of words beside the class."""
+        self.sections = read_sections(type(self).__module__)
+        self.expressions = read_expressions(self.sections)
 
     def sentence(self, clauses: Iterable[Joined]) -> Text:
         """Write the clauses of a sentence."""
@@ -176,16 +176,23 @@ class Language(ABC):
     def clause(self, clause: Clause, text: Text, order: int) -> None:
         """Write the parts of a clause in the order of the language."""
 
-    @abstractmethod
     def finish(self, text: Text) -> tuple[str, list[int]]:
         """Return the written sentence, and for each word of ``text`` the number of its word.
 
         Words that merge (*de le* to *du*) have the same number.
         """
+        texts = text.texts.copy()
+        self.merge(texts)
+        numbers = list(accumulate([word not in _NO_WORDS for word in texts], initial=-1))[1:]
+        written = " ".join(filter(None, texts)).replace(" ,", ",").removesuffix(",")
+        return written.replace(APART, "").replace(ASPIRATED, ""), numbers
 
-    @abstractmethod
+    def merge(self, texts: list[str]) -> None:  # noqa: B027
+        """Merge words with their neighbours, in place; the second of two becomes ``MERGED``."""
+
     def gender(self, noun: Noun) -> str:
         """Return the gender of a noun, as far as other words show the gender."""
+        return noun.gender
 
     @property
     def separable_verbs(self) -> Mapping[str, tuple[str, str]]:
@@ -228,7 +235,7 @@ class Language(ABC):
     def time(self, time: Time, text: Text) -> None:
         """Write when something happens."""
         if type(time) is Dated:
-            text.add(self.date(time), time.unit)
+            text.add(_expression(self.date(time)), time.unit)
         else:
             self.adverbial(time, text)
 
@@ -248,8 +255,8 @@ class Language(ABC):
         """Write a noun phrase after a preposition, which may be empty."""
 
     @abstractmethod
-    def date(self, date: Dated) -> Piece:
-        """Return a date with its preposition."""
+    def date(self, date: Dated) -> str:
+        """Return a date with its preposition, each of its parts one word."""
 
 
 @cache
@@ -334,10 +341,12 @@ def read_expressions(sections: dict[str, Section]) -> dict[str, Piece]:
         name: piece(_word(word, 0) for word in cells[0].split())
         for name, cells in sections["prepositions"].items()
     }
-    for name, cells in sections["expressions"].items():
-        words = enumerate(cells[0].split())
-        pieces[name] = piece(_word(text, position) for position, text in words)
-    return pieces
+    spread = {name: _expression(cells[0]) for name, cells in sections["expressions"].items()}
+    return pieces | spread
+
+
+def _expression(text: str) -> Piece:
+    return piece(_word(word, position) for position, word in enumerate(text.split()))
 
 
 def _word(marked: str, position: int) -> Word:

@@ -32,10 +32,7 @@ from datamodules.grammar.languages.language import (
     is_human,
     is_subject_gap,
     is_whose,
-    numbered,
     piece,
-    read_expressions,
-    read_sections,
     subject_of,
     without_preposition,
 )
@@ -87,8 +84,8 @@ class English(Language):
     agrees_in_gender = False
 
     def __init__(self) -> None:
-        sections = read_sections(__package__)
-        super().__init__(read_expressions(sections))
+        super().__init__()
+        sections = self.sections
         self._plurals = {name: cells[0] for name, cells in sections["plurals"].items()}
         self._verbs = {name: EnglishVerb.of(*cells) for name, cells in sections["verbs"].items()}
         self._comparatives = {name: cells[0] for name, cells in sections["comparatives"].items()}
@@ -101,15 +98,6 @@ class English(Language):
             lambda key: asked_group(*self._forms(key))
         )
         self._pronouns = Cache(_pronoun)
-
-    @override
-    def finish(self, text: Text) -> tuple[str, list[int]]:
-        numbers = numbered([word != "," for word in text.texts])
-        return " ".join(text.texts).replace(" ,", ","), numbers
-
-    @override
-    def gender(self, noun: Noun) -> str:
-        return noun.gender
 
     @override
     @cached_property
@@ -237,9 +225,8 @@ class English(Language):
             self.clause(phrase.relative, text, SUBORDINATE)
 
     @override
-    def date(self, date: Dated) -> Piece:
-        words = ("on", str(date.day), MONTHS[date.month - 1], str(date.year))
-        return piece((word, (2 * role,)) for role, word in enumerate(words))
+    def date(self, date: Dated) -> str:
+        return f"on {date.day} {MONTHS[date.month - 1]} {date.year}"
 
     def noun(self, noun: Noun, plural: bool) -> str:
         """Return a form of a noun."""

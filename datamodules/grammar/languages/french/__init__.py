@@ -28,7 +28,6 @@ from datamodules.grammar.languages.language import (
     is_thing,
     is_topic,
     piece,
-    read_sections,
     subject_of,
     without_preposition,
 )
@@ -67,8 +66,8 @@ class French(Phrases):
     that = piece([("que", (THAT,))])
 
     def __init__(self) -> None:
-        sections = read_sections(__package__)
-        super().__init__(sections)
+        super().__init__()
+        sections = self.sections
         self._verbs = {name: FrenchVerb.of(*cells[:2]) for name, cells in sections["verbs"].items()}
         self._synonyms = {
             name: FrenchVerb.of(cells[2], cells[1])

@@ -4,7 +4,7 @@ from functools import cache
 
 from typing_extensions import override
 
-from datamodules.grammar.languages.french import elision
+from datamodules.grammar.languages.french.elision import elide_and_contract
 from datamodules.grammar.languages.french.nouns import FrenchNouns
 from datamodules.grammar.languages.french.verbs import Agreement
 from datamodules.grammar.languages.language import (
@@ -18,14 +18,11 @@ from datamodules.grammar.languages.language import (
     Cache,
     Language,
     Piece,
-    Section,
     Text,
     Word,
     is_human,
     is_subject_gap,
-    numbered,
     piece,
-    read_expressions,
 )
 from datamodules.grammar.meaning.phrases import (
     FIRST_PLURAL,
@@ -57,32 +54,24 @@ _RELATIVES = {
 }
 _OF = piece([("de", (OWNER + POSSIBLE,))])
 _AND = piece([("et", (AND,))])
-_NO_WORDS = (",", elision.MERGED)
 _REPEATED = ("à", "de")  # prepositions that stand before both of two nouns
 
 
 class Phrases(Language):
     """Noun phrases, pronouns and what agrees with them; dates, elision and contraction."""
 
-    def __init__(self, sections: dict[str, Section]) -> None:
-        """Read nouns, adjectives, prepositions and expressions from the word list."""
-        super().__init__(read_expressions(sections))
-        self._words = FrenchNouns(sections)
+    def __init__(self) -> None:
+        """Read nouns and adjectives from the word list."""
+        super().__init__()
+        self._words = FrenchNouns(self.sections)
         self._cores = Cache(self._words.core)
         self._genders: Cache[tuple[Noun, bool], str] = Cache(
             lambda key: self._words.forms(*key).gender
         )
 
     @override
-    def finish(self, text: Text) -> tuple[str, list[int]]:
-        texts = text.texts
-        elided = elision.elide_and_contract(texts)
-        begins = [word not in _NO_WORDS for word in texts]
-        for place in elided:
-            begins[place + 1] = False
-        written = " ".join(texts).replace("  ", " ").replace("' ", "'").replace(" ,", ",")
-        written = written.replace(elision.ASPIRATED, "").replace(elision.CLITIC, "")
-        return written, numbered(begins)
+    def merge(self, texts: list[str]) -> None:
+        elide_and_contract(texts)
 
     @override
     def gender(self, noun: Noun) -> str:
@@ -113,10 +102,8 @@ class Phrases(Language):
             self.clause(phrase.relative, text, SUBORDINATE)
 
     @override
-    def date(self, date: Dated) -> Piece:
-        day = "1er" if date.day == 1 else str(date.day)
-        words = ("le", day, MONTHS[date.month - 1], str(date.year))
-        return piece((word, (2 * role,)) for role, word in enumerate(words))
+    def date(self, date: Dated) -> str:
+        return f"le {'1er' if date.day == 1 else date.day} {MONTHS[date.month - 1]} {date.year}"
 
     def agreement(self, participant: Participant) -> Agreement:
         """Return what agrees with a participant: two nouns are feminine if both are."""

@@ -54,7 +54,6 @@ from datamodules.grammar.languages.language import (
     is_topic,
     is_whose,
     piece,
-    read_sections,
     subject_of,
     without_preposition,
 )
@@ -106,8 +105,8 @@ class German(Phrases):
     that = piece([("dass", (THAT,))])
 
     def __init__(self) -> None:
-        sections = read_sections(__package__)
-        super().__init__(sections)
+        super().__init__()
+        sections = self.sections
         self.first_conjunctions = frozenset(sections["first_conjunctions"])
         self._often = {
             name: piece((word, (OFTEN,)) for word in self.expressions[name].texts)

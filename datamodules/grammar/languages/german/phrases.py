@@ -7,8 +7,10 @@ from typing_extensions import override
 from datamodules.grammar.languages.german.nouns import CASES, GENITIVE, NOMINATIVE, GermanNouns
 from datamodules.grammar.languages.language import (
     AND,
+    APART,
     EMPTY,
     GOVERN,
+    MERGED,
     NOT,
     OBJECT,
     SUBORDINATE,
@@ -16,11 +18,8 @@ from datamodules.grammar.languages.language import (
     Cache,
     Language,
     Piece,
-    Section,
     Text,
-    numbered,
     piece,
-    read_expressions,
 )
 from datamodules.grammar.meaning.phrases import (
     FIRST_PLURAL,
@@ -50,7 +49,6 @@ PRONOUNS = {
     "what": ("was", "was", "wem"),
 }
 """Nominative, accusative and dative."""
-UNCONTRACTED = "+"  # stands before a word that does not contract (*in dem er wohnt*)
 _RELATIVES = {
     "m": ("der", "den", "dem", "dessen"),
     "f": ("die", "die", "der", "deren"),
@@ -68,7 +66,7 @@ def pronoun(person: int | str, case: int, role: int) -> Piece:
 @cache
 def relative(gender: str, case: int, preposition: str, role: int = GOVERN) -> Piece:
     """Return a relative pronoun, with a preposition that plays ``role`` and may be empty."""
-    pronoun = UNCONTRACTED + _RELATIVES[gender][case], (WHO,)
+    pronoun = APART + _RELATIVES[gender][case], (WHO,)
     return piece([(preposition, (role,)), pronoun] if preposition else [pronoun])
 
 
@@ -92,8 +90,6 @@ _CONTRACTED = {
     ("in", "dem"): "im", ("in", "das"): "ins", ("an", "dem"): "am", ("an", "das"): "ans",
     ("von", "dem"): "vom", ("zu", "dem"): "zum", ("zu", "der"): "zur", ("bei", "dem"): "beim",
 }  # fmt: skip
-_MERGED = ""  # text of a word that became a part of the word before
-_NO_WORDS = (",", _MERGED)
 _CONTRACTING = frozenset(preposition for preposition, _ in _CONTRACTED)
 _GENITIVE = ("the", "a", "this", "my", "our", "his", "her", "its", "their", "every")
 """Determiners that show the genitive: *in der Nähe des Hauses*, but *von drei Häusern*."""
@@ -111,9 +107,10 @@ def _shows_genitive(phrase: NounPhrase) -> bool:
 class Phrases(Language):
     """Noun phrases in four cases, places, dates; commas and contractions."""
 
-    def __init__(self, sections: dict[str, Section]) -> None:
-        """Read nouns, adjectives, prepositions and expressions from the word list."""
-        super().__init__(read_expressions(sections))
+    def __init__(self) -> None:
+        """Read nouns and adjectives from the word list, and the cases after prepositions."""
+        super().__init__()
+        sections = self.sections
         self._cases = {name: CASES[cells[1]] for name, cells in sections["prepositions"].items()}
         self._at = sections["at"]
         self._words = GermanNouns(sections)
@@ -122,16 +119,11 @@ class Phrases(Language):
         )
 
     @override
-    def finish(self, text: Text) -> tuple[str, list[int]]:
-        texts = text.texts.copy()
+    def merge(self, texts: list[str]) -> None:
         for place in [place for place, word in enumerate(texts[:-1]) if word in _CONTRACTING]:
             contracted = _CONTRACTED.get((texts[place], texts[place + 1]))
             if contracted is not None:
-                texts[place : place + 2] = contracted, _MERGED
-        numbers = numbered([word not in _NO_WORDS for word in texts])
-        numbers[0] = 0  # even of a comma
-        written = " ".join(texts).replace(" ,", ",").replace("  ", " ").strip(", ")
-        return written.replace(UNCONTRACTED, ""), numbers
+                texts[place : place + 2] = contracted, MERGED
 
     @override
     def gender(self, noun: Noun) -> str:
@@ -172,7 +164,7 @@ class Phrases(Language):
         core, owner = phrase.core, phrase.owner
         long = phrase.beside is not None or phrase.relative is not None
         if long and text.texts and text.texts[-1] in _CONTRACTING:  # *zu dem Mann, der schläft*
-            text.texts[-1] = UNCONTRACTED + text.texts[-1]
+            text.texts[-1] = APART + text.texts[-1]
         if negated_by is not None:
             text.pieces.append((_NO, negated_by.unit, len(text.texts)))
         if owner is not None and owner.core.determiner:
@@ -197,9 +189,8 @@ class Phrases(Language):
         text.comma()
 
     @override
-    def date(self, date: Dated) -> Piece:
-        words = ("am", f"{date.day}.", MONTHS[date.month - 1], str(date.year))
-        return piece((word, (2 * role,)) for role, word in enumerate(words))
+    def date(self, date: Dated) -> str:
+        return f"am {date.day}. {MONTHS[date.month - 1]} {date.year}"
 
     def _person(self, participant: Participant) -> int | str:
         """Return a key of the table of pronouns: the person, or the gender of a third singular."""
