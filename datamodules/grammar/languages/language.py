@@ -79,6 +79,19 @@ def piece(words: Iterable[Word]) -> Piece:
     return Piece(tuple([text for text, _ in words]), tuple([roles for _, roles in words]))
 
 
+def determined(determiner: str, words: Iterable[str], roles: Iterable[Roles]) -> Piece:
+    """Build a piece from words with their roles, after a determiner, which may be empty."""
+    if not determiner:
+        return Piece(tuple(words), tuple(roles))
+    return Piece((determiner, *words), ((DETERMINER,), *roles))
+
+
+@cache
+def governing(preposition: str) -> Piece:
+    """Return a preposition that a verb governs, which may be empty."""
+    return piece((word, (GOVERN,)) for word in preposition.split())
+
+
 EMPTY = Piece((), ())
 APART, ASPIRATED = "+", "*"
 """Marks before a word that does not contract, and before a French word with an aspirated h."""

@@ -6,7 +6,7 @@ from functools import cache, cached_property
 from typing_extensions import override
 
 from datamodules.grammar.languages.english import morphology
-from datamodules.grammar.languages.english.verb_groups import EnglishVerb, asked_group, verb_group
+from datamodules.grammar.languages.english.verb_groups import EnglishVerb, verb_group
 from datamodules.grammar.languages.language import (
     ADJECTIVES,
     AND,
@@ -29,6 +29,7 @@ from datamodules.grammar.languages.language import (
     Language,
     Piece,
     Text,
+    determined,
     is_human,
     is_subject_gap,
     is_whose,
@@ -73,7 +74,7 @@ _QUESTIONS = {
 }  # fmt: skip
 
 
-_Key = tuple[Verb, Mode, int]
+_Key = tuple[Verb, Mode, int, bool]
 
 
 class English(Language):
@@ -94,9 +95,6 @@ class English(Language):
         self._cores = Cache(self._core)
         self._owners: Cache[Core, Piece] = Cache(lambda core: self._core(core, "'s", _OWNING))
         self._groups = Cache(self._group)
-        self._questions: Cache[_Key, tuple[Piece, Piece]] = Cache(
-            lambda key: asked_group(*self._forms(key))
-        )
         self._pronouns = Cache(_pronoun)
 
     @override
@@ -116,11 +114,16 @@ class English(Language):
         if time is not None and clause.time_first:
             self.time(time, text)
             text.comma()
-        key = clause.verb, clause.mode, (subject or clause.antecedent or SOMEBODY).person
-        if not (clause.gap or clause.question):
-            group = self._groups[key]
-        else:
-            group = self._begin(clause, key, text)
+        asked = clause.question not in ("", "who")
+        person = (subject or clause.antecedent or SOMEBODY).person
+        group = self._groups[clause.verb, clause.mode, person, asked]
+        if clause.question:
+            text.add(_QUESTIONS[clause.question], clause.unit)
+            if asked:
+                auxiliary, group = _parts(group, 1)
+                text.add(auxiliary, clause.unit)
+        elif clause.gap:
+            self._relative(clause, text)
             if is_whose(object_):
                 self.noun_phrase(object_, text)  # *whose dog I see*
                 object_ = None
@@ -139,20 +142,13 @@ class English(Language):
             self.complement(clause.complement, clause.unit, text)
         text.clauses.append((begin, len(text.texts)))
 
-    def _begin(self, clause: Clause, key: _Key, text: Text) -> Piece:
-        """Begin a relative clause or a question; return the verbs that follow the subject."""
-        if clause.question:
-            text.add(_QUESTIONS[clause.question], clause.unit)
-            if clause.question != "who":
-                auxiliary, group = self._questions[key]
-                text.add(auxiliary, clause.unit)
-                return group
-        elif clause.antecedent is not None and clause.gap != "shared":
+    def _relative(self, clause: Clause, text: Text) -> None:
+        """Begin a relative clause."""
+        if clause.antecedent is not None and clause.gap != "shared":
             word = {"owner": "whose", "place": "where"}.get(clause.gap, "that")
             if is_subject_gap(clause) and is_human(clause.antecedent):
                 word = "who"
             text.add(_RELATIVES[word], clause.unit)
-        return self._groups[key]
 
     def _verb(
         self,
@@ -194,14 +190,11 @@ class English(Language):
             self.adverbial(manner, text)
 
     def _group(self, key: _Key) -> Piece:
-        forms, mode, person, modal = self._forms(key)
-        group = verb_group(forms, mode, person, modal)
-        return group if forms.preposition else without_preposition(key[0], group)
-
-    def _forms(self, key: _Key) -> tuple[EnglishVerb, Mode, int, EnglishVerb | None]:
-        verb, mode, person = key
+        verb, mode, person, asked = key
+        forms = self._verbs[verb.name]
         modal = None if mode.modal is None else self._verbs.get(mode.modal.name)
-        return self._verbs[verb.name], mode, person, modal
+        group = verb_group(forms, mode, person, modal, asked)
+        return group if forms.preposition or asked else without_preposition(verb, group)
 
     def _participant(self, written: Participant, role: int, clause: Clause, text: Text) -> None:
         if type(written) is Pronoun:
@@ -228,21 +221,13 @@ class English(Language):
     def date(self, date: Dated) -> str:
         return f"on {date.day} {MONTHS[date.month - 1]} {date.year}"
 
-    def noun(self, noun: Noun, plural: bool) -> str:
-        """Return a form of a noun."""
-        singular = noun.name.partition(":")[0]
-        if not plural:
-            return singular
-        return self._plurals.get(singular) or morphology.plural(singular)
-
     def _core(self, core: Core, ending: str = "", role: tuple[int, ...] = (NOUN,)) -> Piece:
-        words = [adjective.name for adjective in core.adjectives]
-        words.append(self.noun(core.noun, core.plural) + ending)
+        noun = core.noun.name.partition(":")[0]
+        if core.plural:
+            noun = self._plurals.get(noun) or morphology.plural(noun)
+        words = [*[adjective.name for adjective in core.adjectives], noun + ending]
         roles = (*ADJECTIVES[: len(core.adjectives)], role)
-        determiner = _determiner(core, words[0])
-        if determiner:
-            return Piece((determiner, *words), ((DETERMINER,), *roles))
-        return Piece(tuple(words), roles)
+        return determined(_determiner(core, words[0]), words, roles)
 
 
 def _determiner(core: Core, following: str) -> str:

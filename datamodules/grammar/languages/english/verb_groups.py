@@ -18,7 +18,7 @@ from datamodules.grammar.languages.language import (
     Word,
     piece,
 )
-from datamodules.grammar.meaning.phrases import FIRST_SINGULAR, THIRD_SINGULAR, Mode
+from datamodules.grammar.meaning.phrases import THIRD_SINGULAR, Mode
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,12 @@ class EnglishVerb:
 
 
 _BE, _HAVE = EnglishVerb("be", "is", "was", "been"), EnglishVerb("have", "has", "had", "had")
-_PASTS = ("past", "supposed")  # tenses with the form of the past
+_FORMS_OF_BE = {
+    "present": ("am", "is", "are", "are"),
+    "past": ("was", "was", "were", "were"),
+    "supposed": ("were", "were", "were", "were"),
+}
+"""By tense and person."""
 _AUXILIARIES = {"future": "will", "unreal": "would"}
 _MODALS = {
     ("can", "present"): "can", ("can", "past"): "could", ("can", "supposed"): "could",
@@ -49,57 +54,49 @@ _MODALS = {
 }  # fmt: skip
 
 
-def verb_group(verb: EnglishVerb, mode: Mode, person: int, modal: EnglishVerb | None) -> Piece:
-    """Write a verb group with its preposition; ``modal`` holds the forms of ``mode.modal``."""
-    return piece(_words_of(verb, mode, person, modal, asked=False))
-
-
-def asked_group(
-    verb: EnglishVerb, mode: Mode, person: int, modal: EnglishVerb | None
-) -> tuple[Piece, Piece]:
-    """Write the auxiliary before the subject of a question, and the verbs behind the subject."""
-    (auxiliary, roles), *others = _words_of(verb, mode, person, modal, asked=True)
-    return piece([(auxiliary, (*roles, ASK + POSSIBLE))]), piece(others)
-
-
-def _words_of(
+def verb_group(
     verb: EnglishVerb, mode: Mode, person: int, modal: EnglishVerb | None, asked: bool
-) -> list[Word]:
-    head, role, tail = verb, VERB, _words(verb.preposition, (GOVERN,))
+) -> Piece:
+    """Write a verb group with its preposition; ``modal`` holds the forms of ``mode.modal``.
+
+    In a group that is ``asked``, the first word stands before the subject.
+    """
+    head, role, tail = verb, VERB, _words(verb.preposition, GOVERN)
     if mode.passive:
-        head, role, tail = _BE, PASSIVE, [*_words(verb.participle, (VERB,)), *tail]
+        head, role, tail = _BE, PASSIVE, [*_words(verb.participle, VERB), *tail]
     if mode.modal is None:
-        return [*_group(head, mode, person, role, asked), *tail]
-    tail = [*_words(head.base, (role,)), *tail]
-    auxiliary = _MODALS.get((mode.modal.name, mode.tense))
-    if auxiliary is not None:
-        return [*_auxiliary_group(auxiliary, mode, asked), *tail]
-    to = (TO, VERB + POSSIBLE) if modal else (MODAL,)
-    return [*_group(modal or _HAVE, mode, person, MODAL, asked), ("to", to), *tail]
+        words = _finite(head, mode, person, role, asked)
+    else:
+        tail = [*_words(head.base, role), *tail]
+        auxiliary = _MODALS.get((mode.modal.name, mode.tense))
+        if auxiliary is None:
+            to = (TO, VERB + POSSIBLE) if modal else (MODAL,)
+            words = [*_finite(modal or _HAVE, mode, person, MODAL, asked), ("to", to)]
+        elif auxiliary == "can" and mode.negation == "not" and not asked:
+            words = [("cannot", (MODAL, NOT))]
+        else:
+            words = [(auxiliary, (MODAL, TENSE + POSSIBLE)), *_middle(mode)]
+    if asked:
+        words[0] = words[0][0], (*words[0][1], ASK + POSSIBLE)
+    return piece([*words, *tail])
 
 
-def _group(verb: EnglishVerb, mode: Mode, person: int, role: int, asked: bool) -> list[Word]:
-    middle = _middle(mode)
-    auxiliary = _AUXILIARIES.get(mode.tense)
-    if auxiliary is not None:
-        return [(auxiliary, (TENSE,)), *middle, *_words(verb.base, (role,))]
-    if mode.tense == "perfect":
-        have = _HAVE.third if person == THIRD_SINGULAR else _HAVE.base
-        return [(have, (TENSE,)), *middle, *_words(verb.participle, (role,))]
-    past = mode.tense in _PASTS
-    if verb.base == _BE.base:
-        return [(_be(person, mode.tense), (role, TENSE + POSSIBLE)), *middle]
-    if mode.negation == "not" or asked:
-        do = "did" if past else "does" if person == THIRD_SINGULAR else "do"
-        return [(do, (TENSE + POSSIBLE,)), *middle, *_words(verb.base, (role,))]
-    form = verb.past if past else verb.third if person == THIRD_SINGULAR else verb.base
-    return [*middle, *_words(form, (role, TENSE + POSSIBLE))]
-
-
-def _auxiliary_group(form: str, mode: Mode, asked: bool) -> list[Word]:
-    if form == "can" and mode.negation == "not" and not asked:
-        return [("cannot", (MODAL, NOT))]
-    return [(form, (MODAL, TENSE + POSSIBLE)), *_middle(mode)]
+def _finite(verb: EnglishVerb, mode: Mode, person: int, role: int, asked: bool) -> list[Word]:
+    """Write a finite verb, with an auxiliary or without, and what stands in the middle."""
+    past, third = mode.tense in ("past", "supposed"), person == THIRD_SINGULAR
+    middle, form, roles = _middle(mode), verb.base, (TENSE,)
+    if mode.tense in _AUXILIARIES:
+        finite = _AUXILIARIES[mode.tense]
+    elif mode.tense == "perfect":
+        finite, form = _HAVE.third if third else _HAVE.base, verb.participle
+    elif verb.base == _BE.base:
+        return [(_FORMS_OF_BE[mode.tense][person], (role, TENSE + POSSIBLE)), *middle]
+    elif mode.negation == "not" or asked:
+        finite, roles = "did" if past else "does" if third else "do", (TENSE + POSSIBLE,)
+    else:
+        form = verb.past if past else verb.third if third else verb.base
+        return [*middle, *_words(form, role, TENSE + POSSIBLE)]
+    return [(finite, roles), *middle, *_words(form, role)]
 
 
 def _middle(mode: Mode) -> list[Word]:
@@ -108,15 +105,5 @@ def _middle(mode: Mode) -> list[Word]:
     return [] if mode.adverb is None else [(mode.adverb.name, (OFTEN,))]
 
 
-def _words(form: str, roles: tuple[int, ...]) -> list[Word]:
+def _words(form: str, *roles: int) -> list[Word]:
     return [(word, roles) for word in form.split()]
-
-
-def _be(person: int, tense: str) -> str:
-    if tense == "supposed":
-        return "were"
-    if person == FIRST_SINGULAR:
-        return "was" if tense == "past" else "am"
-    if person == THIRD_SINGULAR:
-        return "was" if tense == "past" else "is"
-    return "were" if tense == "past" else "are"

@@ -24,6 +24,7 @@ from datamodules.grammar.languages.language import (
     Roles,
     Text,
     Word,
+    governing,
     is_subject_gap,
     is_thing,
     is_topic,
@@ -55,7 +56,7 @@ _TO_PERSON: Roles = (RECIPIENT, GOVERN)
 _REFLEXIVE: Word = ("se", (VERB + POSSIBLE,))  # of a verb that has it in French
 _Y: Word = ("y", ())
 _WITH_PARTICIPLE = ("past", "perfect")  # tenses that may have one, which agrees in gender
-_PLAIN = [Agreement(person, "m", plural=False) for person in range(4)]
+_PLAIN = [Agreement(person, "m") for person in range(4)]
 _GroupKey = tuple[Verb, bool, Mode, Agreement, tuple[Word, ...], Agreement | None]
 
 
@@ -212,9 +213,9 @@ class French(Phrases):
         if mode.adverb is not None:
             written = " ".join(self.expressions[mode.adverb.name].texts)
             mode = mode._replace(adverb=Expression(written))
-        modal = None if mode.modal is None else self._verbs.get(mode.modal.name)
+        modal = None if mode.modal is None else self._verbs[mode.modal.name]
         group = verb_group(forms, modal, verb.state, mode, subject, clitics, agreed)
-        return group if forms.preposition else without_preposition(verb, group)
+        return group if forms.preposition.texts else without_preposition(verb, group)
 
     def _oblique(self, clause: Clause, oblique: Participant, text: Text) -> None:
         """Write what follows the preposition of the verb, unless it is a clitic."""
@@ -226,12 +227,12 @@ class French(Phrases):
             text.add(self._pronouns[oblique, "tonic", OBJECT], clause.unit)
 
     def _preposition(self, clause: Clause) -> Piece:
-        words = self._verbs[clause.verb.name].preposition
-        if words == _TO.texts and clause.verb.frame == "motion":
+        preposition = self._verbs[clause.verb.name].preposition
+        if preposition is _TO and clause.verb.frame == "motion":
             goal = clause.oblique or clause.antecedent
             if type(goal) is NounPhrase and not self._is_reached(goal):
-                words = ("dans",)
-        return _governing(words)
+                return governing("dans")
+        return preposition
 
     def _is_reached(self, goal: NounPhrase) -> bool:
         """Return whether one goes *à*: only to one definite goal, and to no district or forest."""
@@ -257,10 +258,8 @@ class French(Phrases):
         """Write the adjective after *être*, with its degree, and what it is compared with."""
         subject = subject_of(clause)
         noun = subject.core.noun if type(subject) is NounPhrase else subject.noun
-        _, gender, plural = agreement
-        form = self._words.adjective(adjective, noun, gender, plural)
-        better = self._words.comparative(adjective, gender, plural)
-        text.add(self.graded(clause, form, better), clause.unit)
+        forms = self._words.degrees(adjective, noun, agreement.gender, agreement.plural)
+        text.add(self.graded(clause, *forms), clause.unit)
         self.standard(clause, text)
 
     def _pronoun(self, key: tuple[Pronoun, str, int]) -> Piece:
@@ -279,10 +278,5 @@ def _is_denied(participant: Participant | None) -> bool:
     return participant.core.denied and participant.core.determiner in ("a", "some")
 
 
-@cache
-def _governing(words: tuple[str, ...]) -> Piece:
-    return piece((word, (GOVERN,)) for word in words)
-
-
-_TO = _governing(("à",))
+_TO = governing("à")
 _TO_WHOM = piece([("à", (PREPOSITION,))])  # of an inverse verb; *au cinéma*

@@ -147,16 +147,14 @@ class FrenchNouns:
         of_class = self._adjectives.get(f"{adjective.name}:{kind}")
         return of_class or self._adjectives[adjective.name]
 
-    def adjective(
+    def degrees(
         self, adjective: Adjective, noun: Noun | None, gender: str, is_plural: bool
-    ) -> str:
-        """Return the form of an adjective after *être*, said of a noun."""
-        return self._forms_for(adjective, noun).agreed(gender, is_plural)
-
-    def comparative(self, adjective: Adjective, gender: str, is_plural: bool) -> str | None:
-        """Return a comparative in one word (*meilleur*), if there is one."""
-        forms = self._comparatives.get(adjective.name)
-        return None if forms is None else forms.agreed(gender, is_plural)
+    ) -> tuple[str, str]:
+        """Return an adjective after *être*, said of a noun, and its comparative in one word
+        (*meilleur*), if there is one."""
+        forms = self._forms_for(adjective, noun), self._comparatives.get(adjective.name)
+        plain, comparative = ((each and each.agreed(gender, is_plural)) or "" for each in forms)
+        return plain, comparative
 
     def ends_in_state(self, core: Core) -> bool:
         """Return whether the last word is an adjective of what comes and goes (*mouillé*)."""

@@ -19,14 +19,11 @@ from datamodules.grammar.languages.language import (
     Language,
     Piece,
     Text,
-    Word,
     is_human,
     is_subject_gap,
     piece,
 )
 from datamodules.grammar.meaning.phrases import (
-    FIRST_PLURAL,
-    THIRD_PLURAL,
     Clause,
     Core,
     Dated,
@@ -40,7 +37,6 @@ MONTHS = (
     "janvier", "février", "mars", "avril", "mai", "juin",
     "juillet", "août", "septembre", "octobre", "novembre", "décembre",
 )  # fmt: skip
-_PLURALS = (FIRST_PLURAL, THIRD_PLURAL)
 _PRONOUNS = {
     "subject": ("je", "il elle", "nous", "ils elles"),
     "object": ("me", "+le +la", "nous", "+les"),
@@ -108,13 +104,12 @@ class Phrases(Language):
     def agreement(self, participant: Participant) -> Agreement:
         """Return what agrees with a participant: two nouns are feminine if both are."""
         if type(participant) is Pronoun:
-            return _agreement(participant.person, self._gender(participant))
-        core = participant.core
+            return Agreement(participant.person, self._gender(participant))
+        core, beside = participant.core, participant.beside
         gender = self._genders[core.noun, core.synonym]
-        if participant.beside is not None and gender == "f":
-            core = participant.beside.core
-            gender = self._genders[core.noun, core.synonym]
-        return _agreement(participant.person, gender)
+        if beside is not None and gender == "f":
+            gender = self._genders[beside.core.noun, beside.core.synonym]
+        return Agreement(participant.person, gender)
 
     def _gender(self, pronoun: Pronoun) -> str:
         if pronoun.noun is None:
@@ -138,19 +133,18 @@ class Phrases(Language):
         if clause.gap != "oblique":
             return _RELATIVES[clause.gap]
         assert clause.antecedent is not None
-        _, gender, plural = self.agreement(clause.antecedent)
-        return _governed_relative(preposition.texts, is_human(clause.antecedent), gender, plural)
+        agreement = self.agreement(clause.antecedent)
+        return _governed_relative(preposition, is_human(clause.antecedent), agreement)
 
 
 @cache
-def _governed_relative(words: tuple[str, ...], human: bool, gender: str, plural: bool) -> Piece:
+def _governed_relative(preposition: Piece, human: bool, agreement: Agreement) -> Piece:
     """Return *dont*, *à qui* or *sur laquelle*."""
-    if words == ("de",):
+    if preposition.texts == ("de",):
         return piece([("dont", (WHO, GOVERN))])
-    feminine = gender == "f"
-    which = ("lesquels", "lesquelles")[feminine] if plural else ("lequel", "laquelle")[feminine]
-    before: list[Word] = [(word, (GOVERN,)) for word in words]
-    return piece([*before, ("qui" if human else which, (WHO,))])
+    which = ["lequel", "laquelle", "lesquels", "lesquelles"]
+    word = "qui" if human else which[2 * agreement.plural + (agreement.gender == "f")]
+    return Piece((*preposition.texts, word), (*preposition.roles, (WHO,)))
 
 
 @cache
@@ -167,8 +161,3 @@ def _behind(core: Core, before: Piece) -> Core:
     if core.determiner != "some" or not before.texts or before.texts[-1] != "de":
         return core
     return core._replace(determiner="quelques" if core.plural and not core.denied else "")
-
-
-@cache
-def _agreement(person: int, gender: str) -> Agreement:
-    return Agreement(person, gender, person in _PLURALS)

@@ -5,7 +5,6 @@ Spelling is the traditional one (préférerai, il connaît, il appelle).
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
@@ -23,10 +22,11 @@ from datamodules.grammar.languages.language import (
     VERB,
     Piece,
     Word,
+    governing,
     piece,
     read_sections,
 )
-from datamodules.grammar.meaning.phrases import Mode
+from datamodules.grammar.meaning.phrases import FIRST_PLURAL, Mode
 
 PRESENT_ER = ("e", "es", "e", "ons", "ez", "ent")
 IMPERFECT = ("ais", "ais", "ait", "ions", "iez", "aient")
@@ -132,19 +132,18 @@ _TENSES = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False)
-class FrenchVerb:
+class FrenchVerb(NamedTuple):
     """A verb: its forms, its auxiliary, and the preposition before its object."""
 
     conjugation: Conjugation
     takes_be: bool
-    preposition: tuple[str, ...]
+    preposition: Piece
 
     @classmethod
     def of(cls, cell: str, preposition: str = "") -> "FrenchVerb":
         """Read an infinitive; ``+`` after it marks a verb with the auxiliary *être*."""
         forms = conjugate(cell.rstrip("+"))
-        return cls(forms, cell.endswith("+"), tuple(preposition.split()))
+        return cls(forms, cell.endswith("+"), governing(preposition))
 
 
 class Agreement(NamedTuple):
@@ -152,11 +151,14 @@ class Agreement(NamedTuple):
 
     person: int
     gender: str
-    plural: bool
+
+    @property
+    def plural(self) -> bool:
+        """Whether it is more than one."""
+        return self.person >= FIRST_PLURAL
 
 
 _BE, _HAVE = FrenchVerb.of("être"), FrenchVerb.of("avoir")
-_MODALS = {"can": FrenchVerb.of("pouvoir"), "must": FrenchVerb.of("devoir")}
 
 
 def verb_group(
@@ -168,7 +170,7 @@ def verb_group(
     clitics: tuple[Word, ...],
     agreed: Agreement | None,
 ) -> Piece:
-    """Write a verb group; ``modal`` holds the forms of a verb with an infinitive.
+    """Write a verb group; ``modal`` holds the forms of ``mode.modal``.
 
     ``agreed`` is an object before the verb, with which the participle agrees.
     """
@@ -177,11 +179,11 @@ def verb_group(
     if mode.passive:
         participle = agree(verb.conjugation.participle, subject.gender, subject.plural)
         head, role, tail = _BE, PASSIVE, [(participle, (VERB,))]
-    if mode.modal is None:
+    if modal is None:
         return piece([*_finite(head, state, mode, subject, role, clitics, agreed), *tail])
-    forms = modal or _MODALS[mode.modal.name]
-    finite = _finite(forms, mode.modal.state, mode, subject, MODAL)
-    to = [(word, (TO,)) for word in forms.preposition]
+    assert mode.modal is not None
+    finite = _finite(modal, mode.modal.state, mode, subject, MODAL)
+    to = [(word, (TO,)) for word in modal.preposition.texts]
     infinitive = (head.conjugation.infinitive, (role,))
     return piece([*finite, *to, *_written(clitics, subject), infinitive, *tail])
 
@@ -203,26 +205,25 @@ def _finite(
     elif mode.adverb is not None:
         after = [(mode.adverb.name, (OFTEN,))]
     pronouns = _written(clitics, subject)
+    forms, person = verb.conjugation, _FORMS[subject.person]
     if mode.tense == "infinitive":
         missing = (OBJECT if mode.passive else SUBJECT) + POSSIBLE
-        infinitive = verb.conjugation.infinitive, (role, TENSE + POSSIBLE, missing)
+        infinitive = forms.infinitive, (role, TENSE + POSSIBLE, missing)
         if mode.negation:  # *avant de ne pas le voir*
             return [*before, *after, *pronouns, infinitive]
         return [*pronouns, infinitive, *after]
-    before += pronouns
-    person = _FORMS[subject.person]
     is_single = mode.tense == "past" and not (state or mode.habit)
     if mode.tense != "perfect" and not is_single:
         tense = "subjunctive" if mode.subjunctive else _TENSES[mode.tense]
-        finite = getattr(verb.conjugation, tense)[person]
-        return [*before, (finite, (role, TENSE + POSSIBLE)), *after]
+        finite: Word = getattr(forms, tense)[person], (role, TENSE + POSSIBLE)
+        return [*before, *pronouns, finite, *after]
     takes_be = verb.takes_be or any(text == "se" for text, _ in clitics)
     auxiliary = (_BE if takes_be else _HAVE).conjugation
-    finite = (auxiliary.subjunctive if mode.subjunctive else auxiliary.present)[person]
-    participle, target = verb.conjugation.participle, subject if takes_be else agreed
+    finite = (auxiliary.subjunctive if mode.subjunctive else auxiliary.present)[person], (TENSE,)
+    participle, target = forms.participle, subject if takes_be else agreed
     if target is not None:
         participle = agree(participle, target.gender, target.plural)
-    return [*before, (finite, (TENSE,)), *after, (participle, (role,))]
+    return [*before, *pronouns, finite, *after, (participle, (role,))]
 
 
 def _written(clitics: tuple[Word, ...], subject: Agreement) -> list[Word]:

@@ -18,7 +18,6 @@ from datamodules.grammar.languages.german.complements import (
 from datamodules.grammar.languages.german.nouns import ACCUSATIVE, DATIVE, GENITIVE, NOMINATIVE
 from datamodules.grammar.languages.german.phrases import (
     Phrases,
-    governed,
     pronominal_adverb,
     pronoun,
     relative,
@@ -29,7 +28,6 @@ from datamodules.grammar.languages.german.verbs import (
     Government,
     VerbPieces,
     meant,
-    modal_forms,
     verb_group,
 )
 from datamodules.grammar.languages.language import (
@@ -50,6 +48,7 @@ from datamodules.grammar.languages.language import (
     Cache,
     Piece,
     Text,
+    governing,
     is_thing,
     is_topic,
     is_whose,
@@ -362,13 +361,13 @@ class German(Phrases):
             if written.government is BY:
                 before = self.expressions["by"]
             elif preposition:
-                text.add(governed(preposition), clause.unit)
+                text.add(governing(preposition), clause.unit)
             by = clause if participant is parts.complements.negated else None
             self._noun_phrase(participant, text, case, before, by, participant in parts.moved)
         elif is_thing(participant):
             text.add(pronominal_adverb("da", preposition), clause.unit)
         else:
-            text.add(governed(preposition), clause.unit)
+            text.add(governing(preposition), clause.unit)
             text.add(pronoun(self._person(participant), case, written.role), clause.unit)
 
     def _parts(self, clause: Clause) -> Parts:
@@ -407,7 +406,7 @@ class German(Phrases):
 
     def _group(self, key: tuple[Verb, str, str | None, int, bool]) -> VerbPieces:
         verb, tense, modal, person, passive = key
-        forms = None if modal is None else modal_forms(modal) or self._verbs[modal]
+        forms = None if modal is None else self._verbs[modal]
         group = verb_group(self._verbs[verb.name], tense, person, forms, passive)
         if self._verbs[verb.name].government.preposition:
             return group

@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-from datamodules.grammar.languages.language import ADJECTIVES, DETERMINER, NOUN, Piece, Section
+from datamodules.grammar.languages.language import ADJECTIVES, NOUN, Piece, Section, determined
 from datamodules.grammar.meaning.phrases import Core, Noun
 
 NOMINATIVE, ACCUSATIVE, DATIVE, GENITIVE = range(4)
@@ -106,9 +106,7 @@ class GermanNouns:
         stems = [self._adjectives[each.name].rpartition("/")[2] for each in core.adjectives]
         words = (*[stem + adjective_ending for stem in stems], word)
         roles = (*ADJECTIVES[: len(stems)], (NOUN,))
-        if determiner:
-            return Piece((determiner, *words), ((DETERMINER,), *roles))
-        return Piece(words, roles)
+        return determined(determiner, words, roles)
 
     def _determiner(self, core: Core, gender: str, case: int, negated: bool) -> tuple[str, str]:
         name, strong = core.determiner, _STRONG[gender][case]

@@ -71,12 +71,6 @@ def relative(gender: str, case: int, preposition: str, role: int = GOVERN) -> Pi
 
 
 @cache
-def governed(word: str) -> Piece:
-    """Return the preposition that a verb governs."""
-    return piece([(word, (GOVERN,))])
-
-
-@cache
 def pronominal_adverb(first: str, word: str) -> Piece:
     """Return a preposition with *da* for a thing, or with *wo* (*darauf*, *worauf*)."""
     return piece([(first + "r" * (word[0] in "aeiouü") + word, (OBJECT, GOVERN))])

@@ -125,11 +125,6 @@ _BE = GermanVerb.of("sein/ist/war/gewesen")
 _HAVE = GermanVerb.of("haben/hat/hatte/gehabt")
 _WILL = GermanVerb.of("werden/wird/wurde/geworden/würde")
 _PASSIVE = GermanVerb.of("werden/wird/wurde/worden", "sein")
-_MODALS = {
-    "can": GermanVerb.of("können/kann/konnte/gekonnt/könnte", "bare"),
-    "must": GermanVerb.of("müssen/muss/musste/gemusst/müsste", "bare"),
-    "may": GermanVerb.of("dürfen/darf/durfte/gedurft/dürfte", "bare"),
-}
 
 
 class VerbPieces(NamedTuple):
@@ -144,11 +139,6 @@ class VerbPieces(NamedTuple):
 def meant(modal: str, negation: str, tense: str) -> str:
     """Return the modal verb: *must not* is *darf nicht*, since *muss nicht* means no need."""
     return "may" if modal == "must" and negation and tense == "present" else modal
-
-
-def modal_forms(name: str) -> GermanVerb | None:
-    """Return the forms of *can*, *must* or *may*; None for any other verb."""
-    return _MODALS.get(name)
 
 
 def verb_group(
