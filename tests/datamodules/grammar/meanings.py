@@ -1,18 +1,21 @@
 """Meanings written by hand, for tests of what the languages make of them."""
 
+from typing import Any
+
+from datamodules.grammar.languages import find_language
 from datamodules.grammar.meaning.lexicon import lexicon
 from datamodules.grammar.meaning.phrases import (
     FIRST_PLURAL,
     FIRST_SINGULAR,
     THIRD_PLURAL,
     THIRD_SINGULAR,
-    Adjective,
     Adverbial,
     Clause,
     Core,
-    Expression,
+    Dated,
     Joined,
     Mode,
+    Noun,
     NounPhrase,
     Participant,
     Prepositional,
@@ -22,10 +25,15 @@ from datamodules.grammar.meaning.phrases import (
 
 LEXICON = lexicon(2000)
 NOUNS = {noun.name: noun for noun in LEXICON.nouns}
+SENSES = {noun.name: noun for pair in LEXICON.senses for noun in pair}
 ADJECTIVES = {adjective.name: adjective for adjective in LEXICON.adjectives}
-BE = Verb("be", "be", (), state=True)
+VERBS = {verb.name: verb for verb in LEXICON.verbs} | {"be": Verb("be", "be", (), state=True)}
+MODALS = {name: Verb(name, "modal", ()) for name in ("can", "must")}
+EXPRESSIONS = {each.name: each for section in LEXICON.expressions.values() for each in section}
 HE, SHE = Pronoun(THIRD_SINGULAR), Pronoun(THIRD_SINGULAR, gender="f")
 ME, WE, THEY = Pronoun(FIRST_SINGULAR), Pronoun(FIRST_PLURAL), Pronoun(THIRD_PLURAL)
+HOUSE, TABLES = Pronoun(THIRD_SINGULAR, NOUNS["house"]), Pronoun(THIRD_PLURAL, NOUNS["table"])
+Built = Joined | Clause | list[Joined | Clause]
 
 
 class Units:
@@ -37,97 +45,119 @@ def unit() -> int:
     return Units.last
 
 
-def phrase(text: str, denied: bool = False) -> NounPhrase:
-    """Build ``the old/happy cat``: determiner, adjectives, noun; ``cat+`` is a plural."""
-    determiner, *described, name = text.split()
-    adjectives: tuple[Adjective, ...] = tuple(ADJECTIVES[word] for word in described)
-    noun = NOUNS[name.rstrip("+")]
-    core = Core(noun, name.endswith("+"), determiner.strip("-"), adjectives, denied)
-    return NounPhrase(unit(), core)
+def phrase(text: str, possessor: str = "") -> NounPhrase:
+    """Build ``the old happy cat``; ``cat+`` is a plural.
+
+    ``- dog of the king`` has an owner and no determiner; ``the man and the woman`` are two.
+    """
+    text, _, second = text.partition(" and ")
+    text, _, owner = text.partition(" of ")
+    determiner, *adjectives, name = text.split() if " " in text else ("", text)
+    singular = name.rstrip("+")
+    noun = NOUNS.get(singular) or SENSES.get(singular) or Noun(singular, "name", gender="m")
+    described = tuple(ADJECTIVES[word] for word in adjectives)
+    core = Core(noun, name.endswith("+"), determiner.strip("-"), described)
+    if possessor:
+        core = core._replace(possessor=NOUNS[possessor])
+    found = NounPhrase(unit(), core)
+    found.owner = phrase(owner) if owner else None
+    found.beside = phrase(second) if second else None
+    return found
 
 
-def verb(name: str, frame: str = "transitive") -> Verb:
-    """Return a verb that is in the lexicon only in one frame, or in the frame ``frame``."""
-    known = {each.name: each for each in LEXICON.verbs}
-    return known.get(name) or known[f"{name}:{frame}"]
+def participant(given: Participant | str | None) -> Participant | None:
+    return phrase(given) if isinstance(given, str) else given
 
 
-def clause(subject: Participant | None, name: str, mode: Mode | str = "present", **parts) -> Clause:
-    frame = parts.pop("frame", "transitive")
-    found = BE if name == "be" else verb(name, frame)
-    return Clause(unit(), found, Mode(mode) if isinstance(mode, str) else mode, subject, **parts)
+def mode_of(text: str) -> Mode:
+    """Build ``past never habit``: a tense, and all else that a mode has in any order."""
+    tense, *marks = text.split()
+    return Mode(
+        tense,
+        next((word for word in marks if word in ("not", "never")), ""),
+        next((each for each in LEXICON.expressions["frequency"] if each.name in marks), None),
+        next((found for word in marks if (found := verb(word, "infinitive"))), None),
+        *(mark in marks for mark in ("habit", "subjunctive", "passive")),
+    )
 
 
-def saying(text: str, *kinds: str) -> Adverbial:
-    return Adverbial(unit(), Expression(text, kinds))
+def verb(name: str, frame: str) -> Verb | None:
+    return MODALS.get(name) or VERBS.get(name) or VERBS.get(f"{name}:{frame}")
 
 
-def place(preposition: str, where: NounPhrase | str) -> Prepositional:
+def saying(text: str) -> Adverbial:
+    return Adverbial(unit(), EXPRESSIONS[text])
+
+
+def place(preposition: str, where: str | NounPhrase) -> Prepositional:
     where = phrase(where) if isinstance(where, str) else where
-    return Prepositional(Expression(preposition), where)
+    return Prepositional(EXPRESSIONS[preposition], where)
 
 
-def more(clause: Clause, conjunction: str = "", *kinds: str, comma: bool = False) -> Joined:
-    return Joined(clause, saying(conjunction, *kinds) if conjunction else None, comma)
-
-
-def two(first: str, second: str) -> NounPhrase:
-    """Build *the man and the woman*."""
-    both_of = phrase(first)
-    both_of.beside = phrase(second)
-    return both_of
-
-
-TRY = verb("try", "infinitive")
-NOT, NEVER = Mode("present", "not"), Mode("past", "never", habit=True)
+def clause(
+    subject: Participant | str | None,
+    name: str,
+    thing: Participant | str | None = None,
+    mode: str = "present",
+    **parts: Any,
+) -> Clause:
+    """Build a clause; words stand for its parts, and a verb has the frame that fits them."""
+    known = parts.keys() | {parts.get("gap")}
+    frame = "prepositional" if "oblique" in known else "intransitive"
+    if thing or "object" in known or parts.get("question") == "what":
+        frame = "transitive"
+    found = verb(name, frame)
+    assert found is not None
+    for part, given in parts.items():
+        if part in ("recipient", "oblique", "standard"):
+            parts[part] = participant(given)
+        elif isinstance(given, str) and part in ("time", "place", "manner"):
+            parts[part] = saying(given)
+    if "adjective" in parts:
+        parts["adjective"] = ADJECTIVES[parts["adjective"]]
+    if "degree" in parts:
+        parts["degree"] = EXPRESSIONS[parts["degree"]]
+    chosen, governed = mode_of(mode), participant(thing)
+    if chosen.negation and isinstance(thing, str) and isinstance(governed, NounPhrase):
+        governed.core = governed.core._replace(denied=True)
+    return Clause(unit(), found, chosen, participant(subject), governed, **parts)
 
 
 def relative(
-    antecedent: NounPhrase, gap: str, name: str, mode: Mode | str = "present", **parts
+    noun: NounPhrase | str,
+    *verb: Any,
+    subject: Participant | str | None = None,
+    gap: str = "",
+    **parts: Any,
 ) -> NounPhrase:
-    subject = parts.pop("subject", None)
-    antecedent.relative = clause(subject, name, mode, gap=gap, antecedent=antecedent, **parts)
+    """Give a noun a relative clause; if that has a subject, the noun is its object."""
+    antecedent = phrase(noun) if isinstance(noun, str) else noun
+    gap = gap or ("object" if subject else "subject")
+    antecedent.relative = clause(subject, *verb, gap=gap, antecedent=antecedent, **parts)
     return antecedent
 
 
-def seen(antecedent: str, gap: str, name: str, mode: Mode | str = "present", **parts) -> Clause:
-    """Build *I see the man that …*."""
-    return clause(ME, "see", object=relative(phrase(antecedent), gap, name, mode, **parts))
+def more(clause: Clause, conjunction: str = "", *, comma: bool = False) -> Joined:
+    return Joined(clause, saying(conjunction) if conjunction else None, comma)
 
 
-def shared(first: Clause, name: str, **parts) -> list[Joined | Clause]:
+def shared(first: Clause, *verb: Any, conjunction: str = "and", **parts: Any) -> Built:
     """Build *he … and …*, with one subject."""
     owner = first.subject
-    known = {"antecedent": owner} if isinstance(owner, NounPhrase) else {}
-    subject = None if known else owner
-    second = clause(subject, name, first.mode, gap="shared", **known, **parts)
-    return [first, more(second, "and")]
+    if isinstance(owner, NounPhrase):
+        owner, parts["antecedent"] = None, owner
+    return [first, more(clause(owner, *verb, gap="shared", **parts), conjunction)]
 
 
-def subordinate(conjunction: str, mode: Mode) -> list[Joined | Clause]:
-    """Build *he worked although she …*."""
-    main = clause(HE, "work", Mode(mode.tense), frame="intransitive")
-    return [main, more(clause(SHE, "arrive", mode, frame="intransitive"), conjunction,
-                       "subordinating")]  # fmt: skip
+def dated(day: int, month: int, year: int) -> Dated:
+    return Dated(unit(), day, month, year)
 
 
-def condition(supposed: Clause, unreal: Clause) -> list[Joined | Clause]:
-    return [more(supposed, "if", "subordinating"), more(unreal, comma=True)]
+def meaning_of(built: Built) -> list[Joined]:
+    joined = built if isinstance(built, list) else [built]
+    return [each if isinstance(each, Joined) else Joined(each) for each in joined]
 
 
-def compared(degree: str, adjective: str, subject: str = "the house", **parts) -> Clause:
-    return clause(phrase(subject), "be", adjective=ADJECTIVES[adjective], degree=Expression(degree),
-                  standard=phrase("a tree"), **parts)  # fmt: skip
-
-
-def sold(mode: Mode, subject: NounPhrase | None = None, **parts) -> Clause:
-    parts.setdefault("object", phrase("the house"))
-    return clause(subject, "sell", mode._replace(passive=True), **parts)
-
-
-CAN, MUST = Verb("can", "modal", ()), Verb("must", "modal", ())
-HOUSE, TABLES = Pronoun(THIRD_SINGULAR, NOUNS["house"]), Pronoun(THIRD_PLURAL, NOUNS["table"])
-SLEEP = {"frame": "intransitive"}
-ON = {"frame": "prepositional"}
-LIKELY = Mode("past", subjunctive=True)
-Built = Joined | Clause | list[Joined | Clause]
+def german(built: Built) -> str:
+    language = find_language("de")
+    return language.finish(language.sentence(meaning_of(built)))[0]
