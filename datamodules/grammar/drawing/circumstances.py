@@ -3,8 +3,12 @@
 from dataclasses import replace
 
 from datamodules.grammar.drawing import open_words
-from datamodules.grammar.drawing.draws import Share
-from datamodules.grammar.drawing.noun_phrases import NounPhrases, can_be_extended, kind_of
+from datamodules.grammar.drawing.noun_phrases import (
+    POSSESSIVES,
+    NounPhrases,
+    is_told_apart,
+    kind_of,
+)
 from datamodules.grammar.drawing.vocabulary import TimeKey, is_lasting
 from datamodules.grammar.meaning.phrases import HUMAN, Adverbial, Clause, Dated, NounPhrase, Pronoun
 
@@ -57,10 +61,6 @@ class Circumstances(NounPhrases):
     tense: str
     habit: bool
     closing: bool
-    moving: Share  # of times at opposite ends, among last clauses
-    comparatives: Share
-    verbosity: Share  # of sentences that begin with a word of one language
-    fronting: Share  # of other times that stand first
 
     def _fill(self, clause: Clause, frame: str, spare: int, place_before: bool) -> int:
         """Add about ``spare`` words; return how many are left, below 0 if too many were added.
@@ -70,21 +70,16 @@ class Circumstances(NounPhrases):
         mode = clause.mode
         spare -= (mode.negation != "" or mode.adverb is not None) + 2 * (mode.modal is not None)
         spare -= self._add_adjectives(clause, spare)
-        fillers = FILLERS[frame]
-        if spare <= 0 or not fillers:
-            return spare
-        order = [*fillers]
+        order = [*FILLERS[frame]]
         while spare > 0 and order:
             filler = order.pop(int(self.random() * len(order))) if len(order) > 1 else order.pop()
             spare -= self._add(filler, clause, spare, place_before)
         return spare
 
     def _begin(self, clause: Clause) -> None:
-        begins = self.random() < self.verbosity.next_probability()
-        if begins:
+        if self.shares["verbosity"].choose():
             table = self.vocabulary.expressions["particles"]
             clause.particle = Adverbial(self.unit(), table.draw(self.random))
-        self.verbosity.count(begins, 1)
 
     def _add(self, filler: str, clause: Clause, spare: int, place_before: bool) -> int:
         """Add one circumstance of at most ``spare`` words; return its words, 0 if none fits."""
@@ -97,7 +92,7 @@ class Circumstances(NounPhrases):
             free = clause.place is None and not has_attribute(clause)
             fits = spare >= _ATTRIBUTE_WORDS and free and kind_of(phrase) not in HUMAN
             if fits and isinstance(phrase, NounPhrase):
-                return self.give_attributes(phrase, _ATTRIBUTE_WORDS, None)
+                return self.give_attributes(phrase, False)
         elif clause.mode.adverb is None:  # *rarely really big* has two of a kind
             inside = self.closing or clause.gap not in ("", "shared")
             meant = clause.verb.meant and not (clause.mode.negation or inside)
@@ -116,7 +111,7 @@ class Circumstances(NounPhrases):
             clause.place = Adverbial(self.unit(), there)
             return 1
         if spare >= _ATTRIBUTE_WORDS:
-            clause.place = self.place_phrase(_located(clause), clause.mode.negation != "")
+            clause.place = self.place_phrase(_located(clause))
         return 0 if clause.place is None else _ATTRIBUTE_WORDS
 
     def _add_adjectives(self, clause: Clause, spare: int) -> int:
@@ -134,11 +129,7 @@ class Circumstances(NounPhrases):
 
     def _compare(self, clause: Clause) -> int:
         """Compare the subject with something of its class, or not; return the words."""
-        if not may_compare(clause):
-            return 0
-        compares = self.random() < self.comparatives.next_probability()
-        self.comparatives.count(compares, 1)
-        if not compares:
+        if not may_compare(clause) or not self.shares["comparatives"].choose():
             return 0
         clause.standard = self.noun_phrase((_located(clause),), "standard", extended=True)
         clause.degree = self.vocabulary.expressions["comparisons"].draw(self.random)
@@ -152,17 +143,17 @@ class Circumstances(NounPhrases):
         """
         random = self.random
         moves = fronts and last and not host
-        topic = moves and random() < self.moving.next_probability()
+        topic = moves and self.shares["reordering"].draw()
         if not topic and random() >= TIME_SHARE:
             return 0
-        first = not topic and fronts and random() < self.fronting.next_probability()
+        first = not topic and fronts and self.shares["fronting"].draw()
         if has_infinitive(clause) or (host and not first) or not takes_time(clause):
             return 0
         front = topic or first
-        if front and self.tense == "past" and not self.habit and random() < self.open_words:
+        if front and self.tense == "past" and not self.habit and random() < self.knobs.open_words:
             clause.time, clause.time_first = open_words.date(random, self.unit()), first
             if not (topic or host):
-                self.fronting.count(first, 1)
+                self.shares["fronting"].count(first, 1)
             return 4
         section = "time_habit" if self.habit else "time_" + self.tense
         most = min(4, max(spare, _TOPIC_WORDS))
@@ -173,21 +164,15 @@ class Circumstances(NounPhrases):
             return 0
         self.said.add(expression.name)
         if fronts and not (topic or host):
-            self.fronting.count(first, 1)
+            self.shares["fronting"].count(first, 1)
         clause.time, clause.time_first = Adverbial(self.unit(), expression), first
         # With fewer words left, a clause with a time would more often be the last.
         return 0 if topic else expression.words
 
     def _add_manner(self, clause: Clause) -> int:
-        """Add an adverb of manner, unless a place would seem to belong to the noun before it.
-
-        No French one fits between *pas* and *de*.
-        """
-        denied = clause.object.__class__ is NounPhrase and is_negated(clause, clause.object)
-        if denied or clause.place is not None:
-            return 0
+        """Add an adverb of manner, unless a place would seem to belong to the noun before it."""
         table = self.vocabulary.manners[_located(clause), clause.verb]
-        if table is None:
+        if clause.place is not None or table is None:
             return 0
         clause.manner = Adverbial(self.unit(), table.draw(self.random))
         return 1
@@ -204,19 +189,15 @@ class Circumstances(NounPhrases):
             if not clause.time_first:
                 clause.time = Adverbial(time.unit, replace(time.expression, kinds=()))
 
-    def give_attributes(self, phrase: NounPhrase, words: int, plural: bool | None) -> int:
-        """Give a phrase an attribute of about ``words`` words whose noun has a number.
-
-        Returns the number of words.
-        """
-        wanted = words
-        attribute = self.attribute(phrase, plural) if can_be_extended(phrase) else None
-        if attribute is not None:
-            phrase.attribute = attribute
-            phrase.core = phrase.core._replace(adjectives=())  # one modifier of a noun is enough
-            words -= attribute.preposition.words + 2
-            phrase = attribute.phrase
-        return wanted - words
+    def give_attributes(self, phrase: NounPhrase, plural: bool) -> int:
+        """Give a phrase an attribute whose noun has a number, if any fits; return its words."""
+        if phrase.core.determiner in POSSESSIVES or not is_told_apart(phrase):
+            return 0
+        phrase.attribute = self.attribute(phrase, plural)
+        if phrase.attribute is None:
+            return 0
+        phrase.core = phrase.core._replace(adjectives=())  # one modifier of a noun is enough
+        return phrase.attribute.preposition.words + 2
 
 
 def is_negated(clause: Clause, phrase: NounPhrase) -> bool:

@@ -1,9 +1,9 @@
 """Draws clauses, with the clauses inside them."""
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias, TypeVar
 
 from datamodules.grammar.drawing.circumstances import is_negated
 from datamodules.grammar.drawing.draws import Mean, Pool, Random, Share
@@ -11,7 +11,6 @@ from datamodules.grammar.drawing.frames import ClausePlace, Frames
 from datamodules.grammar.drawing.noun_phrases import (
     POSSESSIVES,
     NothingLeftError,
-    is_told_apart,
     kind_of,
     may_be_told_apart,
 )
@@ -22,32 +21,28 @@ from datamodules.grammar.drawing.participants import (
     is_simple,
     is_unclear,
     refers_back,
-    subject_of,
     taken_up,
 )
 from datamodules.grammar.drawing.plans import Plan, WordBudget
 from datamodules.grammar.drawing.vocabulary import Vocabulary
+from datamodules.grammar.knobs import Knobs
 from datamodules.grammar.meaning.phrases import (
     ANIMATE,
     HUMAN,
-    THIRD_PLURAL,
     THIRD_SINGULAR,
     Clause,
     NounPhrase,
     Participant,
     Prepositional,
     Pronoun,
-    Verb,
+    gender_of,
     inner_clauses,
 )
-
-if TYPE_CHECKING:  # pydantic takes a while
-    from datamodules.grammar.knobs import Knobs
 
 MOST_TRIES, MOST_TRIES_INSIDE = 50, 30  # draws for a place, and inside another clause
 TELLER_SHARE = 0.5  # share of pronouns for the subject around, where one fits
 _ENOUGH = (*POSSESSIVES, "this", "every")  # determiners that a relative clause makes *the*
-_GOVERNED = ("object", "oblique", "owner of object")
+_ASKED = {"who": "subject", "what": "object", "where": "place"}  # part asked for, by question
 _PRESENT, _PAST = ("present", "known"), ("past", "done")  # tenses and marks of relative clauses
 _OTHER_TENSES = {
     "future": Pool(("present", "past"), (1, 2)), "present": Pool(("present", "past"), (1, 1)),
@@ -57,7 +52,7 @@ LEAST_GAP = 3  # fewest words of an attribute or of a relative clause
 HABIT_SHARE = 0.3  # share of sentences whose past is one of habits, not of single events
 CONDITIONAL = ("supposed", "unreal")  # tenses of the clauses of a condition
 
-
+T = TypeVar("T")
 Counted: TypeAlias = tuple[WordBudget, int, int, set[object], list[float]]
 
 
@@ -67,7 +62,7 @@ class Clauses(Frames):
     def __init__(
         self,
         vocabulary: Vocabulary,
-        knobs: "Knobs",
+        knobs: Knobs,
         random: Random,
         keep: Callable[[Clause], bool] | None = None,
     ) -> None:
@@ -79,20 +74,14 @@ class Clauses(Frames):
         self.clauses = self.words = 0
         self.deepest = 1  # most clauses around a clause of the sentence
         self.closing = False  # whether a clause stands inside a subject
-        self.moving, self.fronting = Share(knobs.reordering), Share(knobs.fronting)
-        self.embedding, self.attractors = Share(knobs.embedding), Share(knobs.attractors)
-        self.perfects = Share(knobs.perfects)
-        self.comparatives, self.verbosity = Share(knobs.comparatives), Share(knobs.verbosity)
         self._distances = Mean(knobs.distance)
-        self.measures: list[Share | Mean] = []
+        self._measures: list[Share | Mean] = [*self.shares.values(), self._distances]
 
     def draw_tense(self) -> None:
-        """Draw the tense of a sentence, or of a clause after *that*."""
+        """Draw the tense of a sentence."""
         self.tense, self.habit = self.tenses.draw(self.random), False
         if self.tense == "past":
-            perfect = self.random() < self.perfects.next_probability()
-            self.perfects.count(perfect, 1)
-            if perfect:
+            if self.shares["perfects"].choose():
                 self.tense = "perfect"
             else:
                 self.habit = self.random() < HABIT_SHARE
@@ -105,12 +94,17 @@ class Clauses(Frames):
         """
         if self._keep is None:
             return self._clause(plan, place)
-        for _ in range(MOST_TRIES if place.main else MOST_TRIES_INSIDE):
+        tries = MOST_TRIES if place.main else MOST_TRIES_INSIDE
+        return self.first_kept(tries, lambda: self._clause(plan, place), self._keep)
+
+    def first_kept(self, tries: int, draw: Callable[[], T], keep: Callable[[T], bool]) -> T:
+        """Draw until something is kept; nothing else counts. Raises ``NothingLeftError``."""
+        for _ in range(tries):
             before = self.counted()
             with suppress(NothingLeftError):
-                clause = self._clause(plan, place)
-                if self._keep(clause):
-                    return clause
+                drawn = draw()
+                if keep(drawn):
+                    return drawn
             self.uncount(before)
         raise NothingLeftError
 
@@ -118,14 +112,20 @@ class Clauses(Frames):
         """Return whether a clause that was changed may be kept, with the clauses inside it."""
         return self._keep is None or all(map(self._keep, inner_clauses(clause)))
 
-    def _inside(self, plan: Plan, place: ClausePlace, tense: str, habit: bool) -> Clause:
-        """Draw a clause inside another, in a tense of its own."""
+    @contextmanager
+    def _in_tense(self, tense: str, habit: bool) -> Iterator[None]:
+        """Draw clauses inside another in a tense of their own."""
         outer = self.tense, self.habit
         self.tense, self.habit = tense, habit
         try:
-            return self.clause(plan, place)
+            yield
         finally:
             self.tense, self.habit = outer
+
+    def inside(self, plan: Plan, place: ClausePlace, tense: str, habit: bool = False) -> Clause:
+        """Draw a clause in a tense of its own."""
+        with self._in_tense(tense, habit):
+            return self.clause(plan, place)
 
     def _clause(self, plan: Plan, place: ClausePlace) -> Clause:
         """Draw a clause; what it lacks of the budget's words is left for later clauses."""
@@ -140,14 +140,17 @@ class Clauses(Frames):
         if subject is None and place.verbs is None and not place.named:
             subject = self.subject_pronoun(place)
         # A clause of given length fills a gap already: no gap opens inside its subject.
-        opens = subject is None and place.words is None and not (place.opened or place.plain)
+        opens = subject is None and place.words is None and not place.plain
         distance = self._distance() if opens else 0
         written = place.gap not in ("subject", "shared") and subject.__class__ is not Pronoun
         if written and not opens:
             self._distances.allows(0)  # counts as no words between a noun and its verb
         marks = place.first and self.habit  # nothing marks a habit behind a relative clause
         wide = distance > 0 and not marks and not place.gap
-        in_subject = self._embed(plan) if wide and plan.depth < self.deepest else None
+        in_subject = None
+        if wide and plan.depth < self.deepest and self.shares["embedding"].draw():
+            self.budget.clauses += 1
+            in_subject = Plan(plan.depth + 1)
         at_end = plan.inside
         host = at_end is not None
         frame, verb = self._frame(words, subject, place, host)
@@ -165,15 +168,15 @@ class Clauses(Frames):
             words -= 1 if subject.__class__ is Pronoun else 2
         frame = "passive" if passive else frame
         spare = words - self.complete(clause, frame, subject, place, host)
-        spare -= self._surround(clause, frame, spare, place, host)
+        spare = self._surround(clause, frame, spare, place, host)
         self.words -= spare
         self.budget.words = max(0, self.budget.words + spare)
         if at_end is not None:
             self._hold(clause, at_end)
             if clause.time is not None and not holds_clause(clause):
-                self.fronting.count(clause.time_first, 1)
+                self.shares["fronting"].count(clause.time_first, 1)
         if verb.passive and place.main and place.first and type(subject) is NounPhrase:
-            self.passives.count(passive, not holds_clause(clause))
+            self.shares["passives"].count(passive, not holds_clause(clause))
         return clause
 
     def _unsquint(self, clause: Clause) -> None:
@@ -181,13 +184,6 @@ class Clauses(Frames):
         mode = clause.mode
         if mode.adverb is not None or mode.negation == "never":
             clause.mode = mode._replace(adverb=None, negation="not" if mode.negation else "")
-
-    def _embed(self, plan: Plan) -> Plan | None:
-        """Plan a relative clause in a long gap, as far as the share of such clauses allows."""
-        if self.random() >= self.embedding.next_probability():
-            return None
-        self.budget.clauses += 1
-        return Plan(plan.depth + 1)
 
     def _draw_subject(
         self, clause: Clause, frame: str, distance: int, plan: Plan | None, place: ClausePlace
@@ -198,15 +194,13 @@ class Clauses(Frames):
         """
         verb, mode, apart = clause.verb, clause.mode, place.apart
         kinds = verb.objects if mode.passive else self._subject_kinds(frame, verb)
-        if clause.gap in _GOVERNED or place.kind == "moment":
+        if place.governs or place.kind == "moment":
             kinds = HUMAN
         role = "denied subject" if mode.negation else "subject"
-        if frame in ("quality", "location") or mode.tense == "perfect":
-            role = "known subject"  # who is known: not *a president has slept*
-        if clause.gap == "owner" and apart is not None:
-            role = "part"  # French *dont trois médecins* are three of them
         if mode.negation and frame == "inverse":  # the object elsewhere
             role = "denied other"
+        elif frame in ("quality", "location") or mode.tense == "perfect":
+            role = "known subject"  # who is known: not *a president has slept*
         senses = None if mode.passive else verb
         number = None if apart is None else not apart.plural
         subject = self.noun_phrase(kinds, role, None, distance > 0, senses, number)
@@ -225,24 +219,23 @@ class Clauses(Frames):
     def _surround(
         self, clause: Clause, frame: str, spare: int, place: ClausePlace, host: bool
     ) -> int:
-        """Add what a clause may have besides its participants; return how many words."""
-        left = spare
+        """Add what a clause may have besides its participants; return how many words are left."""
         if place.main and place.timed:
-            left -= self._add_time(clause, spare, place.fronts, place.last, host)
+            spare -= self._add_time(clause, spare, place.fronts, place.last, host)
         if place.first and self.habit:
             self._mark_habit(clause)
-        if clause.adjective is not None and place.main and place.kind != "reason":
-            left -= self._compare(clause)
-        left = self._fill(clause, "host" if host else frame, left, place.there)
+        if place.main and place.kind != "reason":
+            spare -= self._compare(clause)
+        spare = self._fill(clause, "host" if host else frame, spare, place.there)
         if not (clause.mode.negation or clause.mode.passive or host):
             for phrase in (clause.object, clause.oblique, clause.recipient):
                 if phrase.__class__ is NounPhrase:
-                    left -= self.coordinate(phrase)
-        if place.begins:
+                    spare -= self.coordinate(phrase)
+        if place.first and place.fronts:
             self._begin(clause)
         if place.asks:
             self._ask(clause)
-        return spare - left
+        return spare
 
     def _mark_habit(self, clause: Clause) -> None:
         """Show that a past is one of habits: by its time, *never*, or *often* and the like."""
@@ -272,13 +265,8 @@ class Clauses(Frames):
             if clause.place is not None:
                 options.append("where")
         clause.question = options[int(self.random() * len(options))]
-        match clause.question:
-            case "who":
-                clause.subject = None
-            case "what":
-                clause.object = None
-            case "where":
-                clause.place = None
+        if clause.question in _ASKED:
+            setattr(clause, _ASKED[clause.question], None)
 
     def _distance(self) -> int:
         """Draw the number of words between subject and verb, and take them from the budget.
@@ -289,136 +277,123 @@ class Clauses(Frames):
         most = max(LEAST_GAP + 1, round(2 * self.knobs.distance + self._distances.lack / 6))
         wanted = LEAST_GAP + int(self.random() * (most - LEAST_GAP + 1))
         wanted = max(LEAST_GAP, min(wanted, self.budget.free))
-        allowed = self._distances.allows(wanted)
-        return wanted if allowed and self.budget.spare(wanted) else 0
+        if not self._distances.allows(wanted) or wanted > self.budget.free:
+            return 0
+        self.budget.words -= wanted
+        return wanted
 
     def _open_gap(self, subject: NounPhrase, around: Clause, words: int, plan: Plan | None) -> None:
         """Put an attribute or a relative clause between a subject and its verb.
 
         The last noun there is an *attractor* if its number is not the number of the subject.
         """
-        plural = subject.core.plural != (self.random() < self.attractors.next_probability())
-        if plan is not None and is_told_apart(subject):
-            before, outer = self.words, self.closing
+        plural = subject.core.plural != self.shares["attractors"].draw()
+        before, outer, clause = self.words, self.closing, None
+        if plan is not None:
             self.closing = True
             alike = plural == subject.core.plural
-            clause = self._relative(subject, around, plan, words - 1, None, alike)
+            clause = self._relative(subject, around, plan, words - 1, alike)
             self.closing = outer
-            if clause is not None:
-                self._distances.count(self.words - before + 1)
-                last = last_noun(clause)
-                if last is not None:
-                    self.set_number(last, plural)
-                self._count_attractor(subject)
-                return
-        written = self.give_attributes(subject, words, plural)
-        if subject.attribute is not None:
+        if clause is None:
+            written = self.give_attributes(subject, plural)
             self._distances.count(written)
-        self.words += written
-        self._count_attractor(subject)
-
-    def _count_attractor(self, subject: NounPhrase) -> None:
+            self.words += written
+        else:
+            self._distances.count(self.words - before + 1)
+            inner = last_noun(clause)
+            if inner is not None:
+                self.set_number(inner, plural)
         last = last_part(subject)
         if last is not subject and last.core.noun.counted:
-            self.attractors.count(last.core.plural != subject.core.plural, 1)
+            self.shares["attractors"].count(last.core.plural != subject.core.plural, 1)
 
     def _relative(
         self,
         phrase: NounPhrase,
         around: Clause,
         plan: Plan,
-        words: int | None,
-        teller: Participant | None,
+        words: int | None = None,
         alike: bool = False,
     ) -> Clause | None:
         """Give a noun phrase of the clause ``around`` a relative clause; None if no verb fits.
 
-        ``teller`` is the subject of the clause around, which a pronoun may mean. No noun of one
-        number (``alike``) is its subject where the phrase could be.
+        At the end of the clause (no number of ``words``), a pronoun may mean its subject. No noun
+        of one number (``alike``) is the subject where the phrase could be.
         """
         if phrase.core.determiner in _ENOUGH:  # of several bells, *his bells that fall*
             phrase.core = phrase.core._replace(determiner="the", possessor=None)
+        teller = around.subject or around.antecedent if words is None else None
         for tense, mark in self._tenses_inside(around):
-            self._tell_apart(phrase, plan, words, teller, alike, tense, mark)
-            if phrase.relative is not None:
-                break
-        return phrase.relative
+            kind = kind_of(phrase)
+            usual, others = self.gaps[kind, plan.inside is not None, mark]
+            other = others is not None and self.shares["relatives"].draw()
+            gaps = others if other or usual is None else usual
+            if gaps is None:
+                continue
+            place = ClausePlace(mark=mark, antecedent=phrase, words=words)
+            place.gap = gaps.draw(self.random)
+            if not self._give_antecedent(place, phrase, teller, alike):
+                continue
+            self.describe(*phrase.core.adjectives)
+            before = self.counted()
+            try:
+                phrase.relative = self.inside(plan, place, tense)
+            except NothingLeftError:
+                self.uncount(before)
+                continue
+            if self.gaps[kind, True, mark][1] is not None:
+                self.shares["relatives"].count(gaps is others, 1)
+            return phrase.relative
+        return None
 
-    def _tell_apart(
-        self,
-        phrase: NounPhrase,
-        plan: Plan,
-        words: int | None,
-        teller: Participant | None,
-        alike: bool,
-        tense: str,
-        mark: str,
-    ) -> None:
-        """Give a noun phrase a relative clause of a tense, with a verb with some marks, if any."""
-        kind = kind_of(phrase)
-        usual, others = self.gaps[kind, plan.inside is not None, mark]
-        other = others is not None and self.random() < self.relatives.next_probability()
-        gaps = others if other or usual is None else usual
-        if gaps is None:
-            return
-        gap = gaps.draw(self.random)
-        place = ClausePlace(gap=gap, mark=mark, antecedent=phrase, words=words)
-        match gap:
-            case "subject":
-                place.subject = phrase
+    def _give_antecedent(
+        self, place: ClausePlace, phrase: NounPhrase, teller: Participant | None, alike: bool
+    ) -> bool:
+        """Decide what a relative clause says of its antecedent; return whether a verb fits."""
+        governed, frame = phrase, "transitive"
+        match place.gap:
             case "object" | "oblique":
-                place.governs = True
-                frame = "transitive" if gap == "object" else "prepositional"
-                place.subject = self._teller(teller, phrase)
+                frame = "transitive" if place.gap == "object" else "prepositional"
+                place.apart, place.subject = phrase, self._teller(teller, phrase)
                 if place.subject is None and alike:
                     place.subject = FIRST_PERSONS.draw(self.random)
                 elif place.subject is None:
                     place.subject = self.subject_pronoun(place)
-                place.verbs, place.apart = self._governing(frame, phrase, mark), phrase
-            case "owner":
-                place.subject = self.owned_phrase(self._owned["subject", mark])
             case "owner of object":
                 place.gap = "owner"
-                place.given = self.owned_phrase(self._owned["object", mark])
+                place.given = governed = self.owned_phrase(self.owned_kinds(place.mark))
                 place.subject = FIRST_PERSONS.draw(self.random)  # *dont la souris a vu le cheval*
-                place.verbs = self._governing("transitive", place.given, mark)
+            case "owner":
+                place.subject = self.owned_phrase(("kin",))
+                return True
             case "place":
                 place.mark += " placed"
-        if place.verbs is None and gap in _GOVERNED:
-            return
-        self.describe(*phrase.core.adjectives)
-        before = self.counted()
-        try:
-            phrase.relative = self._inside(plan, place, tense, habit=False)
-        except NothingLeftError:
-            self.uncount(before)
-        if phrase.relative is not None and self.gaps[kind, True, mark][1] is not None:
-            self.relatives.count(gaps is others, 1)
+                return True
+            case _:
+                place.subject = phrase
+                return True
+        # The verbs by which somebody may have told the antecedent apart.
+        place.verbs = self.vocabulary.verbs[frame, "person", governed.core.noun, place.mark]
+        return place.verbs is not None
 
     def counted(self) -> Counted:
-        """Return all that is counted and said: what ``uncount`` goes back to."""
-        lacks = [measure.lack for measure in self.measures]
+        """Return all that is counted and said, to take back what is not written."""
+        lacks = [measure.lack for measure in self._measures]
         return replace(self.budget), self.clauses, self.words, {*self.said}, lacks
 
     def uncount(self, before: Counted) -> None:
         """Set all that is counted to what it was."""
         self.budget, self.clauses, self.words, self.said, lacks = before
-        for measure, lack in zip(self.measures, lacks, strict=True):
+        for measure, lack in zip(self._measures, lacks, strict=True):
             measure.lack = lack
 
-    def _governing(self, frame: str, phrase: NounPhrase | None, mark: str) -> Pool[Verb] | None:
-        """Return the verbs by which somebody may have told a phrase apart, as their object."""
-        assert phrase is not None
-        return self.vocabulary.verbs[frame, "person", phrase.core.noun, mark]
-
-    def _teller(self, teller: Participant | None, other: NounPhrase | None) -> Pronoun | None:
+    def _teller(self, teller: Participant | None, other: NounPhrase) -> Pronoun | None:
         """Draw a pronoun for the subject of the clause around, or nothing."""
         if teller is None or self.random() >= TELLER_SHARE or kind_of(teller) not in HUMAN:
             return None
         pronoun = taken_up(teller)
-        if other is not None and pronoun.person in (THIRD_SINGULAR, THIRD_PLURAL):
-            noun = pronoun.noun
-            he = pronoun.person == THIRD_SINGULAR and (noun or pronoun).gender == "m"
+        if pronoun.person not in SPEAKERS:
+            he = pronoun.person == THIRD_SINGULAR and gender_of(pronoun) == "m"
             if clashes(teller, other) or (not he and teller.person == other.person):
                 return None  # German *die sie sehen*
         return pronoun
@@ -440,57 +415,60 @@ class Clauses(Frames):
         """Let the last noun of a clause have a relative clause, if one fits; return whether it
         has: its nouns must be no others that the clauses behind could mean, if it is not the last.
         """
-        depth = 1
-        inner = clause
-        while holds_clause(inner) and depth < self.deepest:
-            inner = inner.complement or next(
-                part.relative for part in (inner.object, inner.oblique)
-                if isinstance(part, NounPhrase) and part.relative is not None
-            )  # fmt: skip
-            depth += 1
-        if inner.time or inner.place or inner.manner or inner.mode.passive or holds_clause(inner):
+        inner, depth = clause, 1
+        while (held := held_clause(inner)) is not None and depth < self.deepest:
+            inner, depth = held, depth + 1
+        if held or inner.time or inner.place or inner.manner or inner.mode.passive:
             return False
-        host = inner.object if inner.verb.frame == "transitive" else inner.oblique
+        host = _last_participant(inner)
         if not (isinstance(host, NounPhrase) and may_be_told_apart(host)):
             return False
-        tense, habit, before = self.tense, self.habit, self.counted()
-        self.tense, self.habit = inner.mode.tense, inner.mode.habit
-        self._hold(inner, Plan(depth))
-        self.tense, self.habit = tense, habit
-        if host.relative is not None and (
-            (not last and is_unclear(clause)) or not self.is_kept(clause)
-        ):
-            host.relative = None
-            self.uncount(before)
-        return host.relative is not None
+        before = self.counted()
+        with self._in_tense(inner.mode.tense, inner.mode.habit):
+            self._hold(inner, Plan(depth))
+        if host.relative is None:
+            return False
+        if (last or not is_unclear(clause)) and self.is_kept(clause):
+            return True
+        host.relative = None
+        self.uncount(before)
+        return False
 
     def _hold(self, clause: Clause, plan: Plan) -> None:
         """Put a clause at the end of another: after *that*, or after the last noun."""
+        host = _last_participant(clause)
         if clause.verb.frame == "reporting":
-            if clause.complement is None:
-                tense = self.tenses.draw(self.random)
-                doubted = clause.verb.doubting
-                if tense == "past" and (doubted or self.random() < self.knobs.perfects):
-                    tense = "perfect"
-                elif tense == "future" and doubted:
-                    tense = "present"
-                place = ClausePlace(subjunctive=doubted)
-                place.named = clause.subject is None or clause.subject.person in SPEAKERS
-                clause.complement = self._inside(plan, place, tense, habit=False)
-            return
-        host = clause.object if clause.verb.frame == "transitive" else clause.oblique
-        if isinstance(host, NounPhrase) and may_be_told_apart(host):
+            tense, doubted = self.tenses.draw(self.random), clause.verb.doubting
+            if tense == "past" and (doubted or self.random() < self.knobs.perfects):
+                tense = "perfect"
+            elif tense == "future" and doubted:
+                tense = "present"
+            named = clause.subject is None or clause.subject.person in SPEAKERS
+            place = ClausePlace(subjunctive=doubted, named=named)
+            clause.complement = self.inside(plan, place, tense)
+        elif isinstance(host, NounPhrase):
             if is_negated(clause, host):  # French would need the subjunctive
                 host.core = host.core._replace(determiner="the")
-            self._relative(host, clause, plan, None, subject_of(clause))
+            self._relative(host, clause, plan)
+
+
+def _last_participant(clause: Clause) -> Participant | None:
+    return clause.object if clause.verb.frame == "transitive" else clause.oblique
+
+
+def held_clause(clause: Clause) -> Clause | None:
+    """Return the clause that a clause holds after its verb."""
+    if clause.complement is not None:
+        return clause.complement
+    for part in (None if clause.mode.passive else clause.object, clause.oblique):
+        if isinstance(part, NounPhrase) and part.relative is not None:
+            return part.relative
+    return None
 
 
 def holds_clause(clause: Clause) -> bool:
     """Return whether a clause holds another after its verb."""
-    parts = (None if clause.mode.passive else clause.object, clause.oblique)
-    return clause.complement is not None or any(
-        isinstance(part, NounPhrase) and part.relative is not None for part in parts
-    )
+    return held_clause(clause) is not None
 
 
 def last_noun(clause: Clause) -> NounPhrase | None:

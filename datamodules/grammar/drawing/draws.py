@@ -56,18 +56,28 @@ def zipf_weights(count: int, exponent: float, offset: int = 0) -> tuple[float, .
 class Share:
     """Probability of a choice, raised while too few choices were carried out, and lowered after."""
 
-    def __init__(self, wanted: float) -> None:
-        self._wanted = wanted
+    def __init__(self, wanted: float, random: Random) -> None:
+        self._wanted, self._random = wanted, random
         self.lack = 0.0
 
-    def next_probability(self) -> float:
-        """Return the probability of the next choice; one below 0 or above 1 is as good as those."""
+    @property
+    def probability(self) -> float:
+        """Probability of the next choice; one below 0 or above 1 is as good as those."""
         return self._wanted and self._wanted + self.lack / 4
+
+    def draw(self) -> bool:
+        """Draw the next choice; ``count`` tells whether it was carried out."""
+        return self._random() < self.probability
+
+    def choose(self) -> bool:
+        """Draw the next choice, which is carried out."""
+        chosen = self.draw()
+        self.count(chosen, 1)
+        return chosen
 
     def count(self, done: int, possible: int) -> None:
         """Take note of how many of the possible choices were carried out."""
-        lack = self.lack + self._wanted * possible - done
-        self.lack = 8.0 if lack > 8 else -8.0 if lack < -8 else lack
+        self.lack = max(-8.0, min(8.0, self.lack + self._wanted * possible - done))
 
 
 class Mean:
@@ -80,7 +90,7 @@ class Mean:
     def allows(self, size: int) -> bool:
         """Return whether ``size`` may be written now; if it is, ``count`` must be called."""
         lack = self.lack + self._wanted
-        self.lack = 40.0 if lack > 40 else -40.0 if lack < -40 else lack
+        self.lack = min(40.0, lack)
         return lack >= size / 2
 
     def count(self, size: int) -> None:

@@ -1,12 +1,12 @@
 """Which frame, verb and mode fit where a clause stands, and what an antecedent may be in it."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from datamodules.grammar.drawing.draws import Pool, Random, Share, Tables
-from datamodules.grammar.drawing.noun_phrases import NothingLeftError, kind_of
+from datamodules.grammar.drawing.draws import Pool, Random, Tables
+from datamodules.grammar.drawing.noun_phrases import kind_of
 from datamodules.grammar.drawing.participants import Participants
 from datamodules.grammar.drawing.vocabulary import OWNABLE, Vocabulary
+from datamodules.grammar.knobs import Knobs
 from datamodules.grammar.meaning.phrases import (
     HUMAN,
     KINDS,
@@ -17,9 +17,6 @@ from datamodules.grammar.meaning.phrases import (
     Participant,
     Verb,
 )
-
-if TYPE_CHECKING:  # pydantic takes a while
-    from datamodules.grammar.knobs import Knobs
 
 SUBJECT_GAP_SHARE, THING_GAP_SHARE = 0.6, 0.1
 """Shares of relative clauses of somebody, and of something, that is their subject."""
@@ -36,13 +33,11 @@ _PASSIVE_WORDS = 5  # of a passive with its agent
 _EVENTS = ("intransitive", "transitive", "prepositional", "motion", "ditransitive")
 _DEEDS = (*_EVENTS, "quality", "location", "reporting")
 _ALLOWED = {
-    "place": ("intransitive", "transitive"), "event": _EVENTS, "deed": (*_EVENTS, "reporting"),
-    "denied": _EVENTS, "moment": ("intransitive", "motion"), "quality": ("quality",),
-    "last": (*_DEEDS, "inverse"), "relative": _EVENTS, "more": (*_EVENTS, "location", "reporting"),
+    "": _DEEDS, "deed": (*_EVENTS, "reporting"), "moment": ("intransitive", "motion"),
+    "place": ("intransitive", "transitive"), "last": (*_DEEDS, "inverse"),
 }  # fmt: skip
-"""Frames of clauses after *where*, of what somebody does, of qualities, of the only clause of a
-sentence, and of others; in those, no subject is the object of another language: no pronoun for it
-would fit."""
+"""Frames of clauses where not only events fit. In the only clause of a sentence the subject may be
+the object of another language: no pronoun for it follows."""
 _RARE = {("relative", "intransitive"): 0.5}
 """Factors of weights: *that falls* says little."""
 _PLAIN = ("reason", "result", "event", "moment")  # kinds of clauses without a modal verb
@@ -62,71 +57,66 @@ class ClausePlace:
     verbs: Pool[Verb] | None = None  # the verbs that fit, if they are known already
     qualities: Pool[Adjective] | None = None  # the qualities, if it is one
     given: Participant | None = None  # an object that is known: a pronoun, or one with *whose*
-    governs: bool = False  # whether the antecedent is what the verb governs
     apart: NounPhrase | None = None  # an object that the subject must differ from in number
     words: int | None = None  # number of words; None for a part of the budget
     kind: str = ""
-    """``reason`` after *because*, ``result`` after *so*, ``moment`` after *before*, ``quality`` or
-    ``deed`` if it is the one as the clause before; otherwise empty."""
+    """``reason`` after *because*, ``result`` after *so*, ``denied`` after *but*, ``moment`` after
+    *before*, ``deed`` after *and*, ``event`` in a condition; otherwise empty."""
     negation: str | None = None  # the one that a clause behind *but* has
     last: bool = False  # whether no main clause follows
-    ends: bool = False  # whether the clause is a sentence
-    teller: Participant | None = None  # the subject around, for a pronoun
     subjunctive: bool = False
     first: bool = False  # whether *he*, *she* and *they* may stand for persons outside the sentence
     main: bool = False
     named: bool = False  # whether the subject is a noun phrase
     timed: bool = True  # whether a main clause may have a time of its own
     fronts: bool = True  # whether a time may stand first in a main clause
-    opened: bool = False  # whether the clause begins the sentence behind a conjunction
     plain: bool = False  # whether no clause stands inside the clause
-    begins: bool = False  # whether the clause begins the sentence, without a conjunction
     asks: bool = False
     there: bool = False  # whether the clause before has a place
+
+    @property
+    def governs(self) -> bool:
+        """Whether the antecedent is what the verb governs."""
+        return self.gap in ("object", "oblique")
 
 
 class Frames(Participants):
     """Choice of the frame, the verb and the mode of a clause."""
 
-    def __init__(self, vocabulary: Vocabulary, knobs: "Knobs", random: Random) -> None:
+    def __init__(self, vocabulary: Vocabulary, knobs: Knobs, random: Random) -> None:
         super().__init__(vocabulary, knobs, random)
         self.tense, self.habit, self.doubts = "present", False, False
-        self.passives, self.relatives = Share(knobs.passives), Share(knobs.relatives)
         self._frames = Tables(self._build_frames)
-        self._owned = Tables(self._build_owned)
         self.gaps = Tables(self._build_gaps)
 
     def _frame(
         self, words: int, subject: Participant | None, place: ClausePlace, host: bool
     ) -> tuple[str, Verb]:
-        kind = "" if subject is None else kind_of(subject)
-        verbs = self.vocabulary.verbs
         if place.verbs is not None:
             verb = self._verb(place.verbs)
             return verb.frame, verb
         if place.qualities is not None:
             return "quality", BE
-        if host and self.doubts and kind in ("", *HUMAN):
+        kind, mark = "" if subject is None else kind_of(subject), self._mark(place)
+        if host and self.doubts:
             self.doubts, frame = False, "doubting"
         else:
-            limit = place.kind or (place.gap and ("place" if place.gap == "place" else "relative"))
+            limit = place.kind or (place.gap if place.gap in ("", "place") else "relative")
             if self.habit or self.tense == "perfect":
-                limit = "denied"  # nobody *was always red*, or *has loved*
-            elif not limit and place.main:
-                limit = "last" if place.ends else "more" if "is" in self.said else ""
-            if "reports" in self.said and limit in ("", "deed", "more"):
-                limit = "denied"  # one report a sentence
-            mark = self._mark(place)
+                limit = "event"  # nobody *was always red*, or *has loved*
+            elif not limit and place.first and place.last:
+                limit = "last"
+            elif "reports" in self.said and limit in ("", "deed"):
+                limit = "event"  # one report a sentence
             key = kind, min(words - 1, MOST_WORDS), host, limit, mark, self.tense == "present"
             frame = self._frames[key].draw(self.random)
-        mark = self._mark(place)
-        table = verbs[frame, kind, "", mark] or verbs[frame, kind, "", ""]
-        verb = BE if table is None else self._verb(table)
         if frame == "reporting":
             self.said.add("reports")
-        if verb is BE and frame == "quality" and "is" in self.said:
-            raise NothingLeftError
-        return frame if verb is BE else verb.frame, verb
+        table = self.vocabulary.verbs[frame, kind, "", mark]
+        if table is None:
+            return frame, BE
+        verb = self._verb(table)
+        return verb.frame, verb
 
     def _mark(self, place: ClausePlace) -> str:
         """Return the marks of verbs that fit: no states in a habit, future or perfect."""
@@ -151,7 +141,7 @@ class Frames(Participants):
         """Return the frames with verbs for a class of subjects (any class: empty), by weight."""
         kind, words, host, limit, mark, present = key
         possible = {frame for frame in FRAMES if self._is_possible(frame, kind, mark)}
-        possible = possible.intersection(_ALLOWED.get(limit, _DEEDS)) or possible
+        possible = possible.intersection(_ALLOWED.get(limit, _EVENTS)) or possible
         # A report of the past would need tenses of its own.
         allowed = possible - (set() if host and present else {"reporting"})
         if host:
@@ -179,9 +169,9 @@ class Frames(Participants):
         return self.vocabulary.described if frame == "quality" else verb.subjects
 
     def _is_passive(self, place: ClausePlace, host: bool) -> bool:
-        if place.gap or place.verbs or place.given or place.kind or host:
+        if place.gap or place.verbs or place.kind or host:
             return False
-        return self.random() < self.passives.next_probability()
+        return self.shares["passives"].draw()
 
     def _mode(self, frame: str, verb: Verb, words: int, place: ClausePlace, passive: bool) -> Mode:
         inside = place.gap not in ("", "shared")
@@ -194,7 +184,7 @@ class Frames(Participants):
             modals = "willing" if verb.meant and not passive else "able"
             if self.habit or verb is BE:
                 modals = ""
-            elif verb.state or frame == "inverse":
+            elif verb.state:
                 modals = "state"
             negation = "" if place.negation is None and "no" in self.said else place.negation
             mode = self.vocabulary.modes[self.tense, self.habit, modals, negation].draw(self.random)
@@ -225,18 +215,15 @@ class Frames(Participants):
     def other_gaps(self, kind: str, host: bool, mark: str) -> list[str]:
         """Return the gaps but subject and object that a relative clause of a class may have."""
         possible = {
-            "owner": kind in HUMAN and bool(self._owned["subject", mark]),
-            "owner of object": kind in HUMAN and not host and bool(self._owned["object", mark]),
+            "owner": kind in HUMAN,
+            "owner of object": kind in HUMAN and not host,
             "oblique": not host and self._governs("prepositional", kind, mark),
             "place": kind == "place" and self._has_predicate("person", mark + " placed"),
         }
         return [name for name in possible if possible[name]]
 
-    def _build_owned(self, key: tuple[str, str]) -> tuple[str, ...]:
-        """Return the classes of what may tell its owner apart (*the man whose son sleeps*)."""
-        role, mark = key
-        if role == "subject":
-            return tuple(kind for kind in ("kin",) if self._has_predicate(kind, mark))
+    def owned_kinds(self, mark: str) -> tuple[str, ...]:
+        """Return the classes of the objects that may be *whose*."""
         return tuple(kind for kind in OWNABLE if self._governs("transitive", kind, mark))
 
     def _governs(self, frame: str, kind: str, mark: str) -> bool:

@@ -1,9 +1,7 @@
-"""Pool noun phrases."""
-
-from typing import TYPE_CHECKING
+"""Draws noun phrases."""
 
 from datamodules.grammar.drawing import open_words
-from datamodules.grammar.drawing.draws import Pool, Random
+from datamodules.grammar.drawing.draws import Pool, Random, Share
 from datamodules.grammar.drawing.vocabulary import (
     NO_OWN,
     OWNABLE,
@@ -11,6 +9,7 @@ from datamodules.grammar.drawing.vocabulary import (
     Vocabulary,
     category_rank,
 )
+from datamodules.grammar.knobs import Knobs
 from datamodules.grammar.meaning.phrases import (
     FIRST_PLURAL,
     FIRST_SINGULAR,
@@ -27,9 +26,6 @@ from datamodules.grammar.meaning.phrases import (
     gender_of,
 )
 
-if TYPE_CHECKING:  # pydantic takes a while
-    from datamodules.grammar.knobs import Knobs
-
 NAME_SHARE = 0.12  # share of names among noun phrases for which a person fits
 OWNER_SHARE = 0.25  # share of noun phrases with an owner, where an owner fits
 CLAUSES_TO_A_PHRASE = 4  # how many times likelier *and* joins verbs than noun phrases
@@ -40,6 +36,11 @@ _JUDGING = ("opinion", "quality")  # categories with opposites of each other: *b
 _OF_BOTH = ("the", "a", "some", "this")  # determiners that two nouns beside each other share
 _ALONE = ("every", "title", "whose")  # determiners of phrases without *and*
 IN_TOWN = Expression("in:town", ("town",))
+_SHARES = (
+    "attractors", "comparatives", "coordination", "embedding", "fronting", "moods", "passives",
+    "perfects", "questions", "relatives", "reordering", "verbosity",
+)  # fmt: skip
+"""Knobs that are shares of the places where something is possible."""
 
 
 class NothingLeftError(Exception):
@@ -49,14 +50,11 @@ class NothingLeftError(Exception):
 class NounPhrases:
     """Writer of noun phrases; ``random`` decides everything."""
 
-    def __init__(self, vocabulary: Vocabulary, knobs: "Knobs", random: Random) -> None:
+    def __init__(self, vocabulary: Vocabulary, knobs: Knobs, random: Random) -> None:
         self.vocabulary, self.knobs, self.random = vocabulary, knobs, random
         self.units = 0  # number of units of the unfinished sentence
         self.said: set[object] = set()  # nouns, and names of times, of the sentence
-        # Looked up once: these decide about every noun phrase.
-        self.open_words, self.ambiguity = knobs.open_words, knobs.ambiguity
-        self.coordination, self.paraphrase = knobs.coordination, knobs.paraphrase
-        self.doubled = knobs.coordination / CLAUSES_TO_A_PHRASE
+        self.shares = {name: Share(getattr(knobs, name), random) for name in _SHARES}
 
     def unit(self) -> int:
         """Return the number of a new unit."""
@@ -81,38 +79,34 @@ class NounPhrases:
         """
         random = self.random
         if not extended and role != "denied object" and number is None:
-            if self.open_words and random() < self.open_words:
+            if self._opens():
                 opened = self._open(kinds)
                 if opened is not None:
                     return opened
             if "person" in kinds and random() < NAME_SHARE:
                 return self._named(self._name())
         form = None
-        if verb is not None and number is None and random() < self.ambiguity:
+        if verb is not None and number is None and random() < self.knobs.ambiguity:
             table = self.vocabulary.senses[verb, role.endswith("subject")]
             form = None if table is None else table.draw(random)
         if form is None:
             barred = () if verb is None or role.endswith("subject") else verb.barred
-            table = self.vocabulary.nouns[kinds, number, barred]
-            assert table is not None
-            form = self._unsaid(table)
+            form = self._noun(kinds, number, barred)
         phrase = NounPhrase(self.unit(), self.core(form, role, possessor))
         owned = not extended and role != "denied object" and form[0].kind in OWNABLE
         if owned and random() < OWNER_SHARE:
             self._give_owner(phrase)
         return phrase
 
-    def owned_phrase(self, kinds: tuple[str, ...]) -> NounPhrase | None:
-        """Draw a noun phrase with *whose*; None if there is no noun."""
-        table = self.vocabulary.nouns[kinds, None, ()]
-        if table is None:
-            return None
-        noun, plural = self._unsaid(table)
+    def owned_phrase(self, kinds: tuple[str, ...]) -> NounPhrase:
+        """Draw a noun phrase with *whose*."""
+        noun, plural = self._noun(kinds, None)
         return NounPhrase(self.unit(), Core(noun, plural, "whose"))
 
     def coordinate(self, phrase: NounPhrase) -> int:
         """Give a phrase that may be one of two a second one, or none; return how many words."""
-        if not self.doubled or not may_be_two(phrase) or self.random() >= self.doubled:
+        share = self.knobs.coordination / CLAUSES_TO_A_PHRASE
+        if not share or not may_be_two(phrase) or self.random() >= share:
             return 0
         first = phrase.core
         noun = first.noun
@@ -120,15 +114,20 @@ class NounPhrases:
             phrase.beside = self._named(self._name())
         else:
             kinds = HUMAN if noun.kind in HUMAN else (noun.kind,)
-            table = self.vocabulary.nouns[kinds, first.plural, ()]
-            assert table is not None
-            core = self.core(self._unsaid(table), "part", None)
+            core = self.core(self._noun(kinds, first.plural), "part", None)
             if first.determiner in _OF_BOTH and core.noun.counted == noun.counted:
                 core = core._replace(determiner=first.determiner, possessor=None)
             phrase.beside = NounPhrase(self.unit(), core)
         if phrase.beside.core.noun is noun:
             phrase.beside = None
         return 0 if phrase.beside is None else 3
+
+    def _noun(
+        self, kinds: tuple[str, ...], plural: bool | None, barred: tuple[str, ...] = ()
+    ) -> NounForm:
+        table = self.vocabulary.nouns[kinds, plural, barred]
+        assert table is not None
+        return self._unsaid(table)
 
     def _unsaid(self, table: Pool[NounForm]) -> NounForm:
         """Draw a noun that the sentence does not have yet, if chance finds one."""
@@ -178,10 +177,13 @@ class NounPhrases:
         return Core(noun, plural, determiner, (), role == "denied object", self._synonym(), thing)
 
     def _synonym(self) -> bool:
-        return self.paraphrase > 0 and self.random() < self.paraphrase
+        return self.knobs.paraphrase > 0 and self.random() < self.knobs.paraphrase
 
     def _named(self, noun: Noun, determiner: str = "") -> NounPhrase:
         return NounPhrase(self.unit(), Core(noun, False, determiner))
+
+    def _opens(self) -> bool:
+        return self.knobs.open_words > 0 and self.random() < self.knobs.open_words
 
     def _open(self, kinds: tuple[str, ...]) -> NounPhrase | None:
         if "person" in kinds and self.random() < 0.5:
@@ -193,13 +195,11 @@ class NounPhrases:
         return NounPhrase(self.unit(), Core(noun, plural, open_words.number(self.random)))
 
     def _give_owner(self, phrase: NounPhrase) -> None:
-        table = self.vocabulary.nouns[("person",), False, ()]
-        if table is None or self.random() < 0.4:
-            owner = self._named(self._name())
-        else:
-            owner = NounPhrase(self.unit(), Core(self._unsaid(table)[0], False, "the"))
         phrase.core = phrase.core._replace(determiner="")
-        phrase.owner = owner
+        if self.random() < 0.4:
+            phrase.owner = self._named(self._name())
+        else:
+            phrase.owner = self._named(self._noun(("person",), False)[0], "the")
 
     def add_adjective(self, phrase: NounPhrase) -> bool:
         """Add an adjective, at most two in all; return whether one fits.
@@ -227,22 +227,17 @@ class NounPhrases:
         phrase.core = Core(*core[:3], both, *core[4:])
         return True
 
-    def place_phrase(self, located: str, negated: bool) -> Prepositional | None:
+    def place_phrase(self, located: str) -> Prepositional | None:
         """Draw where something of the class ``located`` happens: one place."""
-        if self.open_words and self.random() < self.open_words:
+        if self._opens():
             return Prepositional(IN_TOWN, self._named(open_words.town(self.random)))
-        role = "denied place" if negated else "place"
-        return self._prepositional("place_prepositions", located, role, False)
+        return self._prepositional("place_prepositions", located, "place", False)
 
-    def attribute(self, phrase: NounPhrase, plural: bool | None) -> Prepositional | None:
+    def attribute(self, phrase: NounPhrase, plural: bool) -> Prepositional | None:
         """Draw an attribute: where a thing is, where a person is from, what a person carries."""
-        kind, core = kind_of(phrase), phrase.core
-        if any(_takes_preposition(core.noun, adjective) for adjective in core.adjectives):
-            return None
-        if plural is None:
-            plural = phrase.core.plural and kind in HUMAN
         section = "plural_attributes" if plural else "attributes"
-        return self._prepositional(section, kind, "attribute", plural, phrase.core.plural)
+        kind, many = kind_of(phrase), phrase.core.plural
+        return self._prepositional(section, kind, "attribute", plural, many)
 
     def _prepositional(
         self, section: str, kind: str, role: str, plural: bool, many: bool = False
@@ -253,10 +248,8 @@ class NounPhrases:
         preposition = prepositions.draw(self.random)
         if preposition.name == "with" and many:
             return None  # one hat of several persons
-        table = self.vocabulary.nouns[preposition.kinds, plural, ()]
-        assert table is not None
         role = "carried" if preposition.name == "with" else role
-        core = self.core(self._unsaid(table), role, None)
+        core = self.core(self._noun(preposition.kinds, plural), role, None)
         return Prepositional(preposition, NounPhrase(self.unit(), core))
 
     def set_number(self, phrase: NounPhrase, plural: bool) -> None:
@@ -278,13 +271,6 @@ def _takes_preposition(noun: Noun, adjective: Adjective) -> bool:
     return noun.kind in HUMAN and adjective.category in _JUDGING
 
 
-def can_be_extended(phrase: Participant | None) -> bool:
-    """Return whether an attribute or relative clause may follow."""
-    if type(phrase) is not NounPhrase:
-        return False
-    return phrase.core.determiner not in POSSESSIVES and is_told_apart(phrase)
-
-
 def is_told_apart(phrase: NounPhrase) -> bool:
     """Return whether a relative clause may follow; a possessive gives way to *the*."""
     determiner = phrase.core.determiner
@@ -299,7 +285,7 @@ def may_be_told_apart(phrase: NounPhrase) -> bool:
 def may_be_two(phrase: NounPhrase) -> bool:
     """Return whether *and* and a second noun phrase may follow."""
     core = phrase.core
-    if core.determiner in _ALONE or core.noun.kind == "surname" or ":" in core.noun.name:
+    if core.determiner in _ALONE or ":" in core.noun.name:
         return False
     return phrase.owner is phrase.attribute is phrase.relative is None
 

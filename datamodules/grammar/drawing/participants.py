@@ -89,7 +89,7 @@ class Participants(Circumstances):
 
     def _give_quality(self, clause: Clause, kind: str, place: "ClausePlace") -> None:
         """Draw a quality of a category that the sentence does not have yet."""
-        passing = self.tense == "perfect" or clause.mode.adverb is not None  # not *has been old*
+        passing = clause.mode.adverb is not None  # not *is often old*
         qualities = self.vocabulary.qualities
         table = place.qualities or qualities[kind, passing] or qualities[kind, False]
         assert table is not None
@@ -132,14 +132,13 @@ class Participants(Circumstances):
         own_subject = place.gap in ("", "subject", "shared")
         alone = subject.person in (FIRST_SINGULAR, THIRD_SINGULAR)  # not *each other*
         if verb.reflexive and own_subject and alone and self.random() < REFLEXIVE_SHARE:
-            pronoun = bound(subject) if type(subject) is NounPhrase else subject
-            return pronoun._replace(reflexive=True)
+            return taken_up(subject)._replace(reflexive=True)
         before = place.object
         if before is not None and before.core.noun is not noun_of(subject):
             kind = kind_of(before)
             fits = kind in HUMAN or verb.frame != "prepositional" or verb.thing
             if fits and kind in kinds and not clashes(subject, before):
-                return bound(before)
+                return taken_up(before)
         return self._person(subject, place) if "person" in kinds else None
 
     def _person(self, subject: Participant, place: "ClausePlace") -> Pronoun | None:
@@ -157,9 +156,11 @@ class Participants(Circumstances):
 
 def taken_up(participant: Participant) -> Pronoun:
     """Return the pronoun that stands for a participant of the clause before."""
-    if type(participant) is NounPhrase:
-        return bound(participant)
-    return participant._replace(reflexive=False) if participant.reflexive else participant
+    if type(participant) is not NounPhrase:
+        return participant
+    core, beside = participant.core, participant.beside
+    other = None if beside is None else beside.core.noun
+    return Pronoun(participant.person, core.noun, other, synonym=core.synonym)
 
 
 def clashes(one: Participant, other: Participant) -> bool:
@@ -167,25 +168,17 @@ def clashes(one: Participant, other: Participant) -> bool:
     return person_or_gender(one) == person_or_gender(other)
 
 
-def bound(phrase: NounPhrase) -> Pronoun:
-    """Return the pronoun that stands for a noun phrase."""
-    beside = None if phrase.beside is None else phrase.beside.core.noun
-    return Pronoun(phrase.person, phrase.core.noun, beside, synonym=phrase.core.synonym)
-
-
-def subject_of(clause: Clause) -> Participant | None:
-    """Return what is the subject of a main clause; None if languages differ in it."""
-    if clause.verb.frame == "inverse":
-        return None
-    if clause.mode.passive:
-        return clause.object
-    return clause.antecedent if clause.subject is None else clause.subject
+def subject_of(clause: Clause) -> Participant:
+    """Return what is the subject of a main clause."""
+    subject = clause.object if clause.mode.passive else clause.subject or clause.antecedent
+    assert subject is not None
+    return subject
 
 
 def is_unclear(clause: Clause) -> bool:
     """Return whether a pronoun for the subject of a clause may mean another noun of its class."""
     subject = subject_of(clause)
-    if subject is None or subject.person in SPEAKERS:
+    if subject.person in SPEAKERS:
         return False
     meant, living = person_or_gender(subject), kind_of(subject) in ANIMATE
     return any(

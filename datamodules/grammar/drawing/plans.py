@@ -70,10 +70,3 @@ class WordBudget:
     def free(self) -> int:
         """Words that the later clauses do not need."""
         return self.words - (SHORTEST + 1) * self.clauses
-
-    def spare(self, wanted: int) -> bool:
-        """Take ``wanted`` words if the later clauses do not need them; return whether taken."""
-        if wanted > self.free:
-            return False
-        self.words -= wanted
-        return True

@@ -1,12 +1,12 @@
 """Draws the meaning of whole sentences: clauses that say something of one topic."""
 
+from collections import defaultdict
 from collections.abc import Callable
-from contextlib import suppress
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from datamodules.grammar.drawing.circumstances import has_infinitive, takes_time
 from datamodules.grammar.drawing.clauses import Clauses, holds_clause
-from datamodules.grammar.drawing.draws import Mean, Pool, Random, Share, Tables
+from datamodules.grammar.drawing.draws import Pool, Random
 from datamodules.grammar.drawing.frames import ClausePlace
 from datamodules.grammar.drawing.noun_phrases import NothingLeftError, kind_of, noun_of
 from datamodules.grammar.drawing.participants import (
@@ -26,6 +26,7 @@ from datamodules.grammar.drawing.plans import (
     plan_clauses,
 )
 from datamodules.grammar.drawing.vocabulary import Vocabulary
+from datamodules.grammar.knobs import Knobs
 from datamodules.grammar.meaning.phrases import (
     ANIMATE,
     Adjective,
@@ -40,9 +41,6 @@ from datamodules.grammar.meaning.phrases import (
     Verb,
 )
 
-if TYPE_CHECKING:  # pydantic takes a while
-    from datamodules.grammar.knobs import Knobs
-
 SHORT = 8  # words up to which a sentence has as many words as were planned
 MOST_UNUSED = 4  # most words that are planned in addition for each word above ``SHORT``
 FEW = 24  # words below which a sentence may have at most two main clauses and a subordinate one
@@ -51,20 +49,17 @@ STEADY = 16  # sentences over which an error of the mean length is mended
 NOUN_SHARE = 0.5  # rough share of clauses with a noun as subject
 NEW_SHARE = 0.15  # share of clauses behind *and* in which somebody else does something
 LEAST_MORE = 5  # most words that may be left over
-_TIME_WORDS = 3  # most words of a time that is added at last
 MOST_SENTENCES = 100  # draws for a sentence
 OBJECT_SHARE = 0.6  # share of clauses that say more of the object before, where they can
 _FIRST = ("so:then",)  # conjunctions that may take the first place of a clause
 _SUBORDINATING = frozenset({"because", "when", "while"})
 _NAMING = frozenset({"because", "so:then", "but"})  # conjunctions before a pronoun for the topic
 _OTHERS = frozenset({"when", "while"})  # conjunctions before what somebody else does
-_REASONS = {"future": "present", "perfect": "past", "unreal": "present"}
+_REASONS = {"future": "present", "perfect": "past"}
 """Tenses of reasons, by the tense of the sentence, if another."""
 
-
-Reason: TypeAlias = tuple[
-    Pool[Adjective] | None, Pool[Verb] | None
-]  # qualities, or verbs with an object
+# Qualities, or verbs with an object.
+Reason: TypeAlias = tuple[Pool[Adjective] | None, Pool[Verb] | None]
 
 
 class Sentences(Clauses):
@@ -73,33 +68,27 @@ class Sentences(Clauses):
     def __init__(
         self,
         vocabulary: Vocabulary,
-        knobs: "Knobs",
+        knobs: Knobs,
         random: Random,
         keep: Callable[[Clause], bool] | None = None,
     ) -> None:
         """Store the settings; a clause that ``keep`` refuses is drawn anew."""
         super().__init__(vocabulary, knobs, random, keep)
-        self.moods, self.questions = Share(knobs.moods), Share(knobs.questions)
-        self.sharing = Share(knobs.coordination)
-        self._unused = Tables[int, float](lambda _: 0.9)  # by length: see `_sentence`
+        self._unused = defaultdict[int, float](lambda: 0.9)  # by length: see `_sentence`
         self.length = 0.0  # about how many words the last sentence has
         self._few = True  # whether no more than two main clauses and a subordinate one are needed
         self._closed = False  # whether the sentence ends behind a subordinate clause
         self._opening: Expression | None = None  # conjunction before the first clause
         self._second: Expression | None = None  # conjunction before the second, if known already
         self._joined: frozenset[str] = frozenset()  # conjunctions of the sentence
-        self.measures = [each for each in vars(self).values() if isinstance(each, Share | Mean)]
 
     def sentence(self, words: int) -> list[Joined]:
         """Draw a sentence of ``words`` words on average: its clauses side by side."""
-        for _ in range(MOST_SENTENCES):
-            before = self.counted()
-            with suppress(NothingLeftError):
-                joined = self._sentence(words)
-                if all(self.is_kept(each.clause) for each in joined):
-                    return joined
-            self.uncount(before)  # none of it was written
-        raise NothingLeftError
+        return self.first_kept(
+            MOST_SENTENCES,
+            lambda: self._sentence(words),
+            lambda joined: all(self.is_kept(each.clause) for each in joined),
+        )
 
     def _sentence(self, wanted: int) -> list[Joined]:
         """Draw a sentence.
@@ -114,7 +103,7 @@ class Sentences(Clauses):
         self.doubts, self._joined, self._closed = False, frozenset(), False
         self.draw_tense()
         gap = NOUN_SHARE * self.knobs.distance
-        embedding = self.embedding.next_probability()
+        embedding = self.shares["embedding"].probability
         most = max(BESIDE, 1 + int((1 - self.knobs.embedding) * wanted / WORDS_BESIDE))
         self.deepest = 1 + wanted // A_LEVEL
         self._few = most == BESIDE and wanted < FEW
@@ -122,9 +111,9 @@ class Sentences(Clauses):
         single = len(plans) == 1
         self.habit = self.habit and single and wanted < 2 * MEAN
         self.budget = WordBudget(words - len(plans) + 1, count, gap)
-        asks = single and self.random() < self.questions.next_probability()
+        asks = single and self.shares["questions"].draw()
         moody = self._draw_mood(plans, count)
-        joined = [self._next(plans.pop(0), [], single, asks)]
+        joined = [self._first(plans.pop(0), single, asks)]
         while plans and self._continue(joined, plans.pop(0), not plans):
             pass
         for _ in range(0 if asks or self.habit else 2 * most):
@@ -149,9 +138,9 @@ class Sentences(Clauses):
             unused += (wanted - self.length) / long / STEADY
             self._unused[wanted // SHORT] = min(MOST_UNUSED, max(0, unused))
         self._count_moved(joined[-1])
-        self.embedding.count(self.clauses - len(joined), self.clauses - 1)
-        self.questions.count(asks, len(joined) == 1)
-        self.moods.count(moody and not self.doubts, self.clauses > 1)
+        self.shares["embedding"].count(self.clauses - len(joined), self.clauses - 1)
+        self.shares["questions"].count(asks, len(joined) == 1)
+        self.shares["moods"].count(moody, self.clauses > 1)
         return joined
 
     def _continue(self, joined: list[Joined], plan: Plan, last: bool) -> bool:
@@ -161,7 +150,10 @@ class Sentences(Clauses):
             joined.append(self._next(plan, joined, last))
         except NothingLeftError:
             self.uncount(before)
-            self._end(joined[-1])
+            clause = joined[-1].clause
+            if _fronts(joined[-1]):  # nothing follows: the time may be that of a last clause
+                clause.time = None
+                self._add_time(clause, 0, True, True, holds_clause(clause))
         return not self._closed
 
     def _extend(self, joined: list[Joined]) -> bool:
@@ -172,24 +164,19 @@ class Sentences(Clauses):
             if not (following and is_bound(following)) and self.extend(
                 each.clause, following is None
             ):
-                self.sharing.count(0, -joins)  # what follows can share no subject any more
+                self.shares["coordination"].count(
+                    0, -joins
+                )  # what follows can share no subject any more
                 return True
             following = each
         return False
-
-    def _end(self, joined: Joined) -> None:
-        """Let a clause that nothing can follow have the time of a last one."""
-        if _fronts(joined):
-            clause = joined.clause
-            clause.time = None
-            self._add_time(clause, _TIME_WORDS, True, True, holds_clause(clause))
 
     def _count_moved(self, last: Joined) -> None:
         clause = last.clause
         if _fronts(last) and takes_time(clause) and not closes(clause):
             time = clause.time
             topic = isinstance(time, Dated) or (time and "topic" in time.expression.kinds)
-            self.moving.count(bool(topic) and not clause.time_first, 1)
+            self.shares["reordering"].count(bool(topic) and not clause.time_first, 1)
 
     def _draw_mood(self, plans: list[Plan], count: int) -> bool:
         """Draw the first conjunctions: of a condition, a concession, or as usual.
@@ -197,10 +184,10 @@ class Sentences(Clauses):
         Returns whether there is one of the first two, or a doubt.
         """
         self._opening = self._second = None
-        moody = count > 1 and self.random() < self.moods.next_probability()
+        moody = count > 1 and self.shares["moods"].draw()
         if not moody:
             return False
-        if len(plans) == 1 and self.tense == "present" and plans[0].inside is not None:
+        if len(plans) == 1 and self.tense == "present":
             self.doubts = True
             return True
         longer = len(plans) > 2  # nothing follows a clause with *before* or *although*
@@ -216,24 +203,25 @@ class Sentences(Clauses):
             self._second = expressions["moods"].draw(self.random)
         return True
 
-    def _next(self, plan: Plan, before: list[Joined], last: bool, asks: bool = False) -> Joined:
+    def _first(self, plan: Plan, single: bool, asks: bool) -> Joined:
+        """Draw the first clause of a sentence, with its conjunction, if it has one."""
+        place = ClausePlace(main=True, first=True, last=single, asks=asks)
+        # *We write before we sleep* has an infinitive in French.
+        place.named = self._second in self.vocabulary.expressions["moods"].items
+        place.kind = "event" if self._opening or self._second else ""
+        place.fronts = not asks
+        return self._write(plan, place, self._opening)
+
+    def _next(self, plan: Plan, before: list[Joined], last: bool) -> Joined:
         """Draw the next clause of a sentence, with its conjunction."""
-        place = ClausePlace(main=True, first=not before, last=last, asks=asks)
-        if not before:
-            place.ends = last
-            place.opened = self._opening is not None
-            # *We write before we sleep* has an infinitive in French.
-            place.named = self._second in self.vocabulary.expressions["moods"].items
-            place.kind = "event" if place.opened or self._second is not None else ""
-            place.fronts = place.begins = not (place.opened or asks)
-            return self._write(plan, place, self._opening, 0)
         told = before[-1]
+        place = ClausePlace(main=True, last=last)
         place.there = isinstance(told.clause.place, Prepositional)
         if self._opening and len(before) == 1:
             # A time of this clause would stand beside the time of the opening clause.
             place.timed = False
             self._take_up(place, told.clause, "")
-            return self._write(plan, place, None, 1)
+            return self._write(plan, place, None)
         conjunction = self._join(told.clause, len(before), last)
         self._contrast(place, told.clause, conjunction.name)
         joins = conjunction.name == "and" and may_share(told)
@@ -241,32 +229,26 @@ class Sentences(Clauses):
         if not shares:
             self._take_up(place, told.clause, conjunction.name)
         self._say_more(place, told.clause, plan)
-        if shares:
-            joined = Joined(self.clause(plan, place), Adverbial(self.unit(), conjunction))
-        else:
-            joined = self._write(plan, place, conjunction, len(before))
-        self.sharing.count(shares, joins)
+        joined = self._write(plan, place, conjunction)
+        self.shares["coordination"].count(shares, joins)
         return joined
 
-    def _write(
-        self, plan: Plan, place: ClausePlace, conjunction: Expression | None, number: int
-    ) -> Joined:
+    def _write(self, plan: Plan, place: ClausePlace, conjunction: Expression | None) -> Joined:
         """Draw a clause with its conjunction, in the tense and mood that the conjunction asks."""
         unit = None if conjunction is None else Adverbial(self.unit(), conjunction)
         subordinate = conjunction is not None and "subordinating" in conjunction.kinds
-        if subordinate:
-            self._closed, place.plain = number > 0, True
         tense = self.tense
+        if subordinate:
+            self._closed, place.plain, place.timed = not place.first, True, False
+            if tense == "unreal":
+                tense = "supposed"
         if conjunction is not None:
-            place.timed = place.timed and not subordinate
             place.fronts = not subordinate and conjunction.name not in _FIRST
             place.subjunctive = conjunction in self.vocabulary.expressions["moods"].items
-            if subordinate and tense == "unreal" and place.kind != "reason":
-                tense = "supposed"
         if place.kind == "reason":
             tense = _REASONS.get(tense, tense)
-        clause = self._inside(plan, place, tense, self.habit)
-        return Joined(clause, unit, comma=number > 0 and not subordinate)
+        clause = self.inside(plan, place, tense, self.habit)
+        return Joined(clause, unit, not (place.first or subordinate or place.gap))
 
     def _join(self, last: Clause, number: int, ends: bool) -> Expression:
         """Draw the conjunction before a later clause: one that its first clause allows.
@@ -279,8 +261,7 @@ class Sentences(Clauses):
                 self._second = moods.items[-1]
             return self._second
         left_out = self._joined
-        long = self.deepest > 2
-        if not ends or (holds_clause(last) and not long):
+        if not ends or (holds_clause(last) and self.deepest <= 2):
             left_out |= _SUBORDINATING
         elif last.verb.state or last.time is not None or last.mode.adverb is not None:
             left_out |= {"when", "while"}
@@ -294,7 +275,7 @@ class Sentences(Clauses):
         if kind_of(subject_of(last)) not in ANIMATE or is_unclear(last):
             left_out |= _NAMING
         if number > 1 and ends and self._few:
-            left_out |= {"and", "but", "so:then"} | (set() if long else _OTHERS)
+            left_out |= {"and", "but", "so:then"} | _OTHERS
         table = self.vocabulary.conjunctions[self.tense, left_out]
         if table is None:
             raise NothingLeftError
@@ -308,8 +289,6 @@ class Sentences(Clauses):
         if name in _OTHERS:
             place.named = True
             return
-        if subject is None:
-            raise NothingLeftError
         if isinstance(subject, NounPhrase):
             self.describe(*subject.core.adjectives)
             living = kind_of(subject) in ANIMATE
@@ -335,13 +314,13 @@ class Sentences(Clauses):
 
     def _contrast(self, place: ClausePlace, last: Clause, name: str) -> None:
         """Say what a conjunction asks for: a reason, a result, a denial, or something done."""
-        reasons = self._reasons(last) if name in ("because", "although") else []
         match name:
-            case "because" | "although" if reasons:
+            case "because" | "although":
                 place.kind = "reason"
                 place.negation = "not" if name == "although" else None
+                reasons = self._reasons(last)
                 place.qualities, place.verbs = reasons[int(self.random() * len(reasons))]
-                if place.verbs is not None and last.object is not None:
+                if last.object is not None and place.verbs is not None:
                     place.given = taken_up(last.object)
             case "so:then":
                 place.verbs, place.kind = self._results(last), "result"
@@ -358,7 +337,7 @@ class Sentences(Clauses):
         for the object."""
         subject = subject_of(last)
         found: list[Reason] = []
-        if subject is None or last.mode.negation or last.adjective is not None:
+        if last.mode.negation or last.adjective is not None:
             return found
         kind = kind_of(subject)
         qualities = self.vocabulary.causes[kind, last.verb]
@@ -383,14 +362,11 @@ class Sentences(Clauses):
     def _say_more(self, place: ClausePlace, last: Clause, plan: Plan) -> None:
         """Let a clause say something more of the object of the clause before, by a pronoun."""
         thing, subject = last.object, place.subject
-        if last.mode.passive or last.verb.frame == "inverse" or thing is None:
+        if last.mode.passive or thing is None:
             return
-        denied = (
-            isinstance(thing, NounPhrase)
-            and thing.core.denied
-            and thing.core.determiner in ("a", "some")
-        )
-        if not denied and isinstance(thing, NounPhrase):
+        if isinstance(thing, NounPhrase):
+            if thing.core.denied and thing.core.determiner in ("a", "some"):
+                return
             place.object = thing
         noun = noun_of(thing)
         free = (
@@ -399,7 +375,7 @@ class Sentences(Clauses):
             and plan.inside is None
             and self.budget.words < LONGEST  # a pronoun can have no relative clause
         )
-        if denied or noun is None or not free or subject is None or clashes(subject, thing):
+        if noun is None or not free or subject is None or clashes(subject, thing):
             return
         if place.negation is None and self.random() >= OBJECT_SHARE:
             return
@@ -410,9 +386,7 @@ class Sentences(Clauses):
     def _share(self, place: ClausePlace, last: Clause) -> bool:
         """Make a clause share the subject of the clause before, or not."""
         subject = subject_of(last)
-        assert subject is not None
-        living = kind_of(subject) in ANIMATE
-        if not living or self.random() >= self.sharing.next_probability():
+        if kind_of(subject) not in ANIMATE or not self.shares["coordination"].draw():
             return False
         place.gap, place.timed = "shared", False
         if self.tense == "past":
@@ -455,20 +429,16 @@ def may_share(joined: Joined) -> bool:
 
     Nothing at the end of the clause may seem to have a second verb, nor may its first words.
     """
-    clause, conjunction = joined.clause, joined.conjunction
-    mode = clause.mode
+    clause, mode = joined.clause, joined.clause.mode
     return not (
-        (conjunction is not None and "subordinating" in conjunction.expression.kinds)
-        or clause.gap
+        clause.gap
         or holds_clause(clause)
         or mode.passive
         or mode.modal
         or mode.negation
         or mode.adverb
-        or mode.subjunctive
         or (mode.tense == "past" and clause.verb.state)
         or (isinstance(clause.subject, Pronoun) and clause.subject.person in SPEAKERS)
         or mode.tense in ("supposed", "unreal")
-        or clause.verb.frame == "inverse"
         or (clause.time and not clause.time_first)
     )
