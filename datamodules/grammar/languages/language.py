@@ -87,6 +87,12 @@ def determined(determiner: str, words: Iterable[str], roles: Iterable[Roles]) ->
 
 
 @cache
+def token(text: str, *roles: int) -> Piece:
+    """Return a piece of one word."""
+    return Piece((text,), (roles,))
+
+
+@cache
 def governing(preposition: str) -> Piece:
     """Return a preposition that a verb governs, which may be empty."""
     return piece((word, (GOVERN,)) for word in preposition.split())
@@ -276,7 +282,7 @@ class Language(ABC):
 def graded(adjective: str, degree: str) -> Piece:
     """Return an adjective after *be*, with its degree; empty for one in the form (*bigger*)."""
     if not degree:
-        return piece([(adjective, (QUALITY, DEGREE))])
+        return token(adjective, QUALITY, DEGREE)
     return piece([(degree, (DEGREE,)), (adjective, (QUALITY,))])
 
 

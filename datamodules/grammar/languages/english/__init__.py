@@ -35,6 +35,7 @@ from datamodules.grammar.languages.language import (
     is_whose,
     piece,
     subject_of,
+    token,
     without_preposition,
 )
 from datamodules.grammar.meaning.phrases import (
@@ -65,12 +66,12 @@ _PRONOUNS = {
 }  # fmt: skip
 """Subject, object and reflexive by person, or by gender of a third person singular."""
 _OWNING = (NOUN, OWNER + POSSIBLE)  # roles of *teacher's*
-_TO = piece([("to", (GOVERN,))])
-_AND = piece([("and", (AND,))])
-_RELATIVES = {word: piece([(word, (WHO,))]) for word in ("who", "that", "whose", "where")}
+_TO = token("to", GOVERN)
+_AND = token("and", AND)
+_RELATIVES = {word: token(word, WHO) for word in ("who", "that", "whose", "where")}
 _QUESTIONS = {
-    "whether": EMPTY, "who": piece([("who", (SUBJECT,))]), "what": piece([("what", (OBJECT,))]),
-    "where": piece([("where", (PLACE_GAP,))]),
+    "whether": EMPTY, "who": token("who", SUBJECT), "what": token("what", OBJECT),
+    "where": token("where", PLACE_GAP),
 }  # fmt: skip
 
 
@@ -81,7 +82,7 @@ class English(Language):
     """English: the verb after the subject, adverbials at the end."""
 
     code = "en"
-    that = piece([("that", (THAT,))])
+    that = token("that", THAT)
     agrees_in_gender = False
 
     def __init__(self) -> None:
@@ -275,4 +276,4 @@ def _precedes_verb(clause: Clause, following: Participant | None) -> bool:
 def _pronoun(key: tuple[Pronoun, bool, int]) -> Piece:
     pronoun, subject, role = key
     forms = _PRONOUNS[person_or_gender(pronoun)]
-    return piece([(forms[0 if subject else 2 if pronoun.reflexive else 1], (role,))])
+    return token(forms[0 if subject else 2 if pronoun.reflexive else 1], role)

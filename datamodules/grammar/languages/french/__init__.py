@@ -30,6 +30,7 @@ from datamodules.grammar.languages.language import (
     is_topic,
     piece,
     subject_of,
+    token,
     without_preposition,
 )
 from datamodules.grammar.meaning.phrases import (
@@ -48,7 +49,7 @@ from datamodules.grammar.meaning.phrases import (
 _THERE = Piece((), ((0,),))  # what *y* plays in the unit of a place
 _ASK: list[Word] = [("est-ce", (ASK + POSSIBLE,)), ("que", (ASK + POSSIBLE,))]
 _QUESTIONS = {
-    "whether": piece(_ASK), "who": piece([("qui", (SUBJECT,))]),
+    "whether": piece(_ASK), "who": token("qui", SUBJECT),
     "what": piece([("que", (OBJECT,)), *_ASK]), "where": piece([("où", (PLACE_GAP,)), *_ASK]),
 }  # fmt: skip
 _GOVERNING = (OBJECT, GOVERN)  # roles of a pronoun that holds the preposition of the verb
@@ -64,7 +65,7 @@ class French(Phrases):
     """French: clitics before the verb, most adjectives after the noun, times of a frame first."""
 
     code = "fr"
-    that = piece([("que", (THAT,))])
+    that = token("que", THAT)
 
     def __init__(self) -> None:
         super().__init__()
@@ -264,7 +265,7 @@ class French(Phrases):
 
     def _pronoun(self, key: tuple[Pronoun, str, int]) -> Piece:
         pronoun, case, role = key
-        return piece([(self.form(pronoun, case), (role,))])
+        return token(self.form(pronoun, case), role)
 
 
 def _is_definite(phrase: NounPhrase) -> bool:
@@ -279,4 +280,4 @@ def _is_denied(participant: Participant | None) -> bool:
 
 
 _TO = governing("à")
-_TO_WHOM = piece([("à", (PREPOSITION,))])  # of an inverse verb; *au cinéma*
+_TO_WHOM = token("à", PREPOSITION)  # of an inverse verb; *au cinéma*

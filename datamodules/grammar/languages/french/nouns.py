@@ -152,9 +152,9 @@ class FrenchNouns:
     ) -> tuple[str, str]:
         """Return an adjective after *être*, said of a noun, and its comparative in one word
         (*meilleur*), if there is one."""
-        forms = self._forms_for(adjective, noun), self._comparatives.get(adjective.name)
-        plain, comparative = ((each and each.agreed(gender, is_plural)) or "" for each in forms)
-        return plain, comparative
+        plain, more = self._forms_for(adjective, noun), self._comparatives.get(adjective.name)
+        comparative = "" if more is None else more.agreed(gender, is_plural)
+        return plain.agreed(gender, is_plural), comparative
 
     def ends_in_state(self, core: Core) -> bool:
         """Return whether the last word is an adjective of what comes and goes (*mouillé*)."""

@@ -22,6 +22,7 @@ from datamodules.grammar.languages.language import (
     is_human,
     is_subject_gap,
     piece,
+    token,
 )
 from datamodules.grammar.meaning.phrases import (
     Clause,
@@ -45,11 +46,11 @@ _PRONOUNS = {
 }
 """Forms by person: masculine and feminine, where they differ."""
 _RELATIVES = {
-    gap: piece([(word, (WHO,))])
+    gap: token(word, WHO)
     for gap, word in (("subject", "qui"), ("object", "que"), ("owner", "dont"), ("place", "où"))
 }
-_OF = piece([("de", (OWNER + POSSIBLE,))])
-_AND = piece([("et", (AND,))])
+_OF = token("de", OWNER + POSSIBLE)
+_AND = token("et", AND)
 _REPEATED = ("à", "de")  # prepositions that stand before both of two nouns
 
 
@@ -141,7 +142,7 @@ class Phrases(Language):
 def _governed_relative(preposition: Piece, human: bool, agreement: Agreement) -> Piece:
     """Return *dont*, *à qui* or *sur laquelle*."""
     if preposition.texts == ("de",):
-        return piece([("dont", (WHO, GOVERN))])
+        return token("dont", WHO, GOVERN)
     which = ["lequel", "laquelle", "lesquels", "lesquelles"]
     word = "qui" if human else which[2 * agreement.plural + (agreement.gender == "f")]
     return Piece((*preposition.texts, word), (*preposition.roles, (WHO,)))

@@ -54,6 +54,7 @@ from datamodules.grammar.languages.language import (
     is_whose,
     piece,
     subject_of,
+    token,
     without_preposition,
 )
 from datamodules.grammar.meaning.phrases import (
@@ -69,9 +70,9 @@ from datamodules.grammar.meaning.phrases import (
     Verb,
 )
 
-_NEGATIONS = {"not": piece([("nicht", (NOT,))]), "never": piece([("nie", (NOT,))])}
+_NEGATIONS = {"not": token("nicht", NOT), "never": token("nie", NOT)}
 _VERB_OF_CASE = {ACCUSATIVE: "see:transitive", DATIVE: "help"}
-_WHERE = piece([("wo", (PLACE_GAP,))])
+_WHERE = token("wo", PLACE_GAP)
 _DATIVE, _TOWARDS, _INTO = (
     Government(DATIVE),
     Government(DATIVE, "zu"),
@@ -101,7 +102,7 @@ class German(Phrases):
     """German: the finite verb second, or last in subordinate clauses; other verbs at the end."""
 
     code = "de"
-    that = piece([("dass", (THAT,))])
+    that = token("dass", THAT)
 
     def __init__(self) -> None:
         super().__init__()

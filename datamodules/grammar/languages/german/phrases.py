@@ -20,6 +20,7 @@ from datamodules.grammar.languages.language import (
     Piece,
     Text,
     piece,
+    token,
 )
 from datamodules.grammar.meaning.phrases import (
     FIRST_PLURAL,
@@ -57,10 +58,9 @@ _RELATIVES = {
 }
 
 
-@cache
 def pronoun(person: int | str, case: int, role: int) -> Piece:
     """Return a personal, reflexive or interrogative pronoun."""
-    return piece([(PRONOUNS[person][case], (role,))])
+    return token(PRONOUNS[person][case], role)
 
 
 @cache
@@ -70,10 +70,9 @@ def relative(gender: str, case: int, preposition: str, role: int = GOVERN) -> Pi
     return piece([(preposition, (role,)), pronoun] if preposition else [pronoun])
 
 
-@cache
 def pronominal_adverb(first: str, word: str) -> Piece:
     """Return a preposition with *da* for a thing, or with *wo* (*darauf*, *worauf*)."""
-    return piece([(first + "r" * (word[0] in "aeiouü") + word, (OBJECT, GOVERN))])
+    return token(first + "r" * (word[0] in "aeiouü") + word, OBJECT, GOVERN)
 
 
 MONTHS = (
@@ -88,7 +87,7 @@ _CONTRACTING = frozenset(preposition for preposition, _ in _CONTRACTED)
 _GENITIVE = ("the", "a", "this", "my", "our", "his", "her", "its", "their", "every")
 """Determiners that show the genitive: *in der Nähe des Hauses*, but *von drei Häusern*."""
 _NO = Piece((), ((NOT,),))  # what *kein* plays in its clause
-_AND = piece([("und", (AND,))])
+_AND = token("und", AND)
 
 
 def _shows_genitive(phrase: NounPhrase) -> bool:
