@@ -40,6 +40,7 @@ from datamodules.grammar.languages.language import (
     OFTEN,
     PLACE_GAP,
     POSSIBLE,
+    SOMEBODY,
     SUBJECT,
     SUBORDINATE,
     THAT,
@@ -59,7 +60,6 @@ from datamodules.grammar.languages.language import (
 )
 from datamodules.grammar.meaning.phrases import (
     THIRD_PLURAL,
-    THIRD_SINGULAR,
     Adverbial,
     Clause,
     Mode,
@@ -73,12 +73,8 @@ from datamodules.grammar.meaning.phrases import (
 _NEGATIONS = {"not": token("nicht", NOT), "never": token("nie", NOT)}
 _VERB_OF_CASE = {ACCUSATIVE: "see:transitive", DATIVE: "help"}
 _WHERE = token("wo", PLACE_GAP)
-_DATIVE, _TOWARDS, _INTO = (
-    Government(DATIVE),
-    Government(DATIVE, "zu"),
-    Government(ACCUSATIVE, "in"),
-)
-_SOMETHING = Pronoun(THIRD_SINGULAR)
+_DATIVE, _TOWARDS = Government(DATIVE), Government(DATIVE, "zu")
+_INTO = Government(ACCUSATIVE, "in")
 _LIKE_SUBJECTS = ("f", "n", THIRD_PLURAL)  # *sie* and *es* may be nominatives
 
 
@@ -119,9 +115,7 @@ class German(Phrases):
             if forms.government == _TOWARDS
         }
         self._inside = sections["inside"]
-        self._groups: Cache[tuple[Verb, str, str | None, int, bool], VerbPieces] = Cache(
-            self._group
-        )
+        self._groups = Cache(self._group)
 
     @override
     def conjunction(self, conjunction: Adverbial, clause: Clause, text: Text, order: int) -> None:
@@ -196,16 +190,13 @@ class German(Phrases):
         inverse, (case, preposition) = parts.verb.inverse, parts.verb.government
         match clause.question:
             case "who":
-                asked = pronoun("who", DATIVE if inverse else NOMINATIVE, SUBJECT)
+                text.add(pronoun("who", DATIVE if inverse else NOMINATIVE, SUBJECT), clause.unit)
             case "what" if preposition:
-                asked = pronominal_adverb("wo", preposition)
+                text.add(pronominal_adverb("wo", preposition), clause.unit)
             case "what":
-                asked = pronoun("what", case, OBJECT)
+                text.add(pronoun("what", case, OBJECT), clause.unit)
             case "where":
-                asked = _WHERE
-            case _:
-                return None
-        text.add(asked, clause.unit)
+                text.add(_WHERE, clause.unit)
         return parts.subject if clause.question == ("what" if inverse else "who") else None
 
     def _introduction(self, parts: Parts, text: Text) -> Participant | None:
@@ -277,9 +268,7 @@ class German(Phrases):
 
     def _strands_pronoun(self, parts: Parts) -> bool:
         """Return whether, in the middle field, a long subject would stand before a pronoun."""
-        subject = parts.subject
-        extended = type(subject) is NounPhrase and is_extended(subject)
-        return extended and not self._follows_pronouns(parts, subordinate=False)
+        return is_extended(parts.subject) and not self._follows_pronouns(parts, subordinate=False)
 
     def _after(self, parts: Parts, text: Text) -> None:
         """Write what follows the bracket: infinitives, *als* or *wie*, heavy clauses, *dass*."""
@@ -374,7 +363,7 @@ class German(Phrases):
     def _parts(self, clause: Clause) -> Parts:
         mode, verb = clause.mode, self._forms(clause)
         if verb.inverse:
-            subject, role = clause.object or _SOMETHING, OBJECT
+            subject, role = clause.object or SOMEBODY, OBJECT
         else:
             subject, role = subject_of(clause), OBJECT if mode.passive else SUBJECT
         highest = mode.modal or clause.verb

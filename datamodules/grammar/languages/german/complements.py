@@ -112,9 +112,8 @@ def _places(clause: Clause, phrases: list[Complement]) -> tuple[int, int]:
             continue
         if not denied and _is_indefinite(complement):
             return number, number
-        if not denied and type(phrase) is NounPhrase and is_extended(phrase):
-            return number, count
-        if denied and _determiner(phrase) in _AFTER_NOT:
+        determiner = phrase.core.determiner if type(phrase) is NounPhrase else ""
+        if determiner in _AFTER_NOT if denied else is_extended(phrase):
             return number, count
     return (1 if count > 1 and not denied else count), count
 
@@ -149,10 +148,6 @@ def _is_indefinite(complement: Complement) -> bool:
     return False
 
 
-def _determiner(participant: Participant | None) -> str:
-    return participant.core.determiner if type(participant) is NounPhrase else ""
-
-
 def moved_relatives(clause: Clause, found: Complements) -> list[NounPhrase]:
     """Return the phrases whose relative clause stands at the end of the clause.
 
@@ -176,6 +171,8 @@ def _holds_clause(relative: Clause | None) -> bool:
     )
 
 
-def is_extended(phrase: NounPhrase) -> bool:
+def is_extended(phrase: Participant) -> bool:
     """Return whether a phrase has more than a noun with determiner and adjectives."""
+    if type(phrase) is not NounPhrase:
+        return False
     return not (phrase.attribute is phrase.relative is phrase.owner is phrase.beside is None)

@@ -25,15 +25,15 @@ _DEFINITE = {
 _WITH_STRONG_ENDING = {"this": "dies", "every": "jed"}
 """Determiners that show gender and case, so that the adjective need not."""
 _WITHOUT_ENDING = {
-    "a": "ein", "my": "mein", "our": "unser", "his": "sein", "its": "sein", "her": "ihr",
-    "their": "ihr",
+    "a": "ein", "no": "kein", "my": "mein", "our": "unser", "his": "sein", "its": "sein",
+    "her": "ihr", "their": "ihr",
 }  # fmt: skip
 """Determiners without an ending in some forms, where the adjective shows gender and case."""
 _OWN = ("his", "her", "its")
 _QUANTITIES = {"some": "einig", "several": "mehrer", "many": "viel"}
-_NUMERALS = {"two": "zwei", "three": "drei", "four": "vier"}
+_INVARIABLE = {"two": "zwei", "three": "drei", "four": "vier", "whose": ""}
+"""*dessen* and *deren* stand before the phrase."""
 _GENITIVE_NUMERALS = {"two": "zweier", "three": "dreier"}
-
 
 _SYLLABLES = re.compile("[aeiouyäöü]+", re.IGNORECASE)
 
@@ -99,57 +99,44 @@ class GermanNouns:
         gender = "p" if core.plural else self.gender(noun)
         determiner, adjective_ending = self._determiner(core, gender, case, negated)
         forms = self._nouns.get(noun.name)
-        if forms is None:
-            word = _name(noun.name, case)
-        else:
+        if forms is not None:
             word = forms.form(core.plural, case, adjective_ending)
+        elif case == GENITIVE:
+            word = noun.name + ("'" if noun.name[-1] in "sxz" else "s")
+        else:
+            word = noun.name
         stems = [self._adjectives[each.name].rpartition("/")[2] for each in core.adjectives]
         words = (*[stem + adjective_ending for stem in stems], word)
         roles = (*ADJECTIVES[: len(stems)], (NOUN,))
         return determined(determiner, words, roles)
 
     def _determiner(self, core: Core, gender: str, case: int, negated: bool) -> tuple[str, str]:
+        """Return a determiner, and the ending of an adjective behind it."""
         name, strong = core.determiner, _STRONG[gender][case]
+        short = case == NOMINATIVE or (case == ACCUSATIVE and gender in "fn")
+        weak = "e" if short and gender != "p" else "en"
         if negated and name in ("a", "some"):
-            return _with_ein_ending("kein", gender, case)
-        if name == "some" and (core.denied or not core.plural):
-            return "" if core.denied else "etwas", _strong_adjective(gender, case)
-        if name == "the":
-            return _DEFINITE[gender][case], _weak_ending(gender, case)
-        if name in _WITH_STRONG_ENDING:
-            return _WITH_STRONG_ENDING[name] + strong, _weak_ending(gender, case)
-        if (
-            core.possessor is not None and name in _OWN
-        ):  # *das Mädchen* has *sein*, *die Geisel* has *ihr*
-            feminine = self.gender(core.possessor) == "f"
-            return _with_ein_ending("ihr" if feminine else "sein", gender, case)
+            name = "no"
+        elif name == "some" and (core.denied or not core.plural):
+            name = "" if core.denied else "etwas"
+        elif core.possessor is not None and name in _OWN:
+            # *das Mädchen* has *sein*, *die Geisel* has *ihr*
+            name = "her" if self.gender(core.possessor) == "f" else "his"
         if name in _WITHOUT_ENDING:
-            return _with_ein_ending(_WITHOUT_ENDING[name], gender, case)
-        if name == "whose":  # *dessen* and *deren* stand before the phrase
-            return "", _strong_adjective(gender, case)
-        if name == "title":
-            man = "Herr" if case == NOMINATIVE else "Herrn"
-            return "Frau" if gender == "f" else man, ""
+            bare = (gender, case) in (("m", NOMINATIVE), ("n", NOMINATIVE), ("n", ACCUSATIVE))
+            return _WITHOUT_ENDING[name] + strong * (not bare), strong if bare else weak
+        if name == "the":
+            return _DEFINITE[gender][case], weak
+        if name in _WITH_STRONG_ENDING:
+            return _WITH_STRONG_ENDING[name] + strong, weak
         if name in _QUANTITIES:
             return _QUANTITIES[name] + strong, strong
-        numerals = _NUMERALS | _GENITIVE_NUMERALS if case == GENITIVE else _NUMERALS
-        return numerals.get(name, name), _strong_adjective(gender, case)
-
-
-def _with_ein_ending(stem: str, gender: str, case: int) -> tuple[str, str]:
-    strong = _STRONG[gender][case]
-    if (gender, case) in (("m", NOMINATIVE), ("n", NOMINATIVE), ("n", ACCUSATIVE)):
-        return stem, strong
-    return stem + strong, _weak_ending(gender, case)
-
-
-def _weak_ending(gender: str, case: int) -> str:
-    short = case == NOMINATIVE or (case == ACCUSATIVE and gender in "fn")
-    return "e" if short and gender != "p" else "en"
-
-
-def _strong_adjective(gender: str, case: int) -> str:
-    return "en" if case == GENITIVE and gender in "mn" else _STRONG[gender][case]
+        if name == "title":
+            return "Frau" if gender == "f" else "Herr" if case == NOMINATIVE else "Herrn", ""
+        if case == GENITIVE:
+            name = _GENITIVE_NUMERALS.get(name, name)
+        plain = "en" if case == GENITIVE and gender in "mn" else strong
+        return _INVARIABLE.get(name, name), plain
 
 
 def _genitive(singular: str, gender: str) -> str:
@@ -157,9 +144,3 @@ def _genitive(singular: str, gender: str) -> str:
         return singular
     short = len(_SYLLABLES.findall(singular)) == 1 and singular[-1] not in "aeiouäöüyhr"
     return singular + ("es" if short or singular[-1] in "sßxz" else "s")
-
-
-def _name(name: str, case: int) -> str:
-    if case != GENITIVE:
-        return name
-    return name + ("'" if name[-1] in "sxz" else "s")
