@@ -157,8 +157,6 @@ class Language(ABC):
     code: ClassVar[str]
     agrees_in_gender: ClassVar[bool] = True  # of determiners and adjectives
     that: ClassVar[Piece]  # before a clause that somebody says
-    first_conjunctions: frozenset[str] = frozenset()  # take the first place of a clause
-    infinitive_conjunctions: frozenset[str] = frozenset()  # before an infinitive, of one subject
 
     def __init__(self) -> None:
         """Read the list of words beside the class."""
@@ -177,9 +175,10 @@ class Language(ABC):
                 name = conjunction.expression.name
                 if "subordinating" in conjunction.expression.kinds:
                     order = SUBORDINATE
-                    if name in self.infinitive_conjunctions and _keeps_subject(clause, before):
+                    infinitive = name in self.sections.get("infinitive_conjunctions", ())
+                    if infinitive and _keeps_subject(clause, before):
                         order = INFINITIVE
-                elif name in self.first_conjunctions:
+                elif name in self.sections.get("first_conjunctions", ()):
                     order = INVERTED
                 self.conjunction(conjunction, clause, text, order)
             opened = order == SUBORDINATE and not text.clauses
@@ -293,6 +292,16 @@ def subject_of(clause: Clause) -> Participant:
     """Return what the finite verb agrees with: the antecedent where the clause has no subject."""
     subject = clause.object if clause.mode.passive else clause.subject
     return subject or clause.antecedent or SOMEBODY
+
+
+def subject_and_role(clause: Clause) -> tuple[Participant, int]:
+    """Return the subject, with what a pronoun plays there, where verbs may be inverse.
+
+    *Il me manque* and *er fehlt mir* have the English object as their subject.
+    """
+    if clause.verb.frame == "inverse":
+        return clause.object or SOMEBODY, OBJECT
+    return subject_of(clause), OBJECT if clause.mode.passive else SUBJECT
 
 
 def _keeps_subject(clause: Clause, before: Clause | None) -> bool:

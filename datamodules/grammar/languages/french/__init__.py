@@ -29,6 +29,7 @@ from datamodules.grammar.languages.language import (
     is_thing,
     is_topic,
     piece,
+    subject_and_role,
     subject_of,
     token,
     without_preposition,
@@ -77,7 +78,6 @@ class French(Phrases):
             if len(cells) > 2
         }
         self._datives, self._pronominal = sections["datives"], sections["pronominal"]
-        self.infinitive_conjunctions = frozenset(sections["infinitive_conjunctions"])
         self._at, self._inside = sections["at"], sections["inside"]
         self._groups = Cache(self._group)
         self._pronouns = Cache(self._pronoun)
@@ -145,14 +145,8 @@ class French(Phrases):
         return self._words.ends_in_state(core)
 
     def _subject(self, clause: Clause, text: Text) -> Participant:
-        """Begin a clause and write its subject, if it has one; return what the verb agrees with.
-
-        *Il me manque* has the English object as its subject.
-        """
-        subject, role = subject_of(clause), OBJECT if clause.mode.passive else SUBJECT
-        if clause.verb.frame == "inverse":
-            assert clause.object is not None
-            subject, role = clause.object, OBJECT
+        """Begin a clause and write its subject, if it has one; return what the verb agrees with."""
+        subject, role = subject_and_role(clause)
         if clause.gap:
             if clause.gap == "shared":
                 return subject

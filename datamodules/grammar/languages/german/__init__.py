@@ -13,7 +13,6 @@ from datamodules.grammar.languages.german.complements import (
     complements_of,
     is_dative_first,
     is_extended,
-    moved_relatives,
 )
 from datamodules.grammar.languages.german.nouns import ACCUSATIVE, DATIVE, GENITIVE, NOMINATIVE
 from datamodules.grammar.languages.german.phrases import (
@@ -23,11 +22,9 @@ from datamodules.grammar.languages.german.phrases import (
     relative,
 )
 from datamodules.grammar.languages.german.verbs import (
-    BARE,
     GermanVerb,
     Government,
     VerbPieces,
-    meant,
     verb_group,
 )
 from datamodules.grammar.languages.language import (
@@ -54,7 +51,7 @@ from datamodules.grammar.languages.language import (
     is_topic,
     is_whose,
     piece,
-    subject_of,
+    subject_and_role,
     token,
     without_preposition,
 )
@@ -62,7 +59,6 @@ from datamodules.grammar.meaning.phrases import (
     THIRD_PLURAL,
     Adverbial,
     Clause,
-    Mode,
     NounPhrase,
     Participant,
     Pronoun,
@@ -88,9 +84,9 @@ class Parts:
     role: int  # what a pronoun plays as the subject
     person: int  # person of the finite verb
     verb: GermanVerb
+    modal: GermanVerb | None
     group: VerbPieces
     complements: Complements
-    moved: list[NounPhrase]  # objects whose relative clause ends the clause
     apart: bool  # whether the infinitive is in a clause of its own (*versucht, ihn zu sehen*)
 
 
@@ -103,7 +99,6 @@ class German(Phrases):
     def __init__(self) -> None:
         super().__init__()
         sections = self.sections
-        self.first_conjunctions = frozenset(sections["first_conjunctions"])
         self._often = {
             name: piece((word, (OFTEN,)) for word in self.expressions[name].texts)
             for name in sections["expressions"]
@@ -187,7 +182,7 @@ class German(Phrases):
     def _asked(self, parts: Parts, text: Text) -> Participant | None:
         """Write *wer*, *was*, *worauf* or *wo*; return the subject if it is asked for."""
         clause = parts.clause
-        inverse, (case, preposition) = parts.verb.inverse, parts.verb.government
+        inverse, (case, preposition) = clause.verb.frame == "inverse", parts.verb.government
         match clause.question:
             case "who":
                 text.add(pronoun("who", DATIVE if inverse else NOMINATIVE, SUBJECT), clause.unit)
@@ -232,8 +227,7 @@ class German(Phrases):
         late = waits and self._follows_pronouns(parts, subordinate)
         if waits and not late:
             self._subject(parts, text)
-        if clause.mode.modal is not None:
-            self._reflexive(parts, self._verbs.get(clause.mode.modal.name), text)
+        self._reflexive(parts, parts.modal, text)
         if not parts.apart:
             self._pronouns(parts, text)
         if late:
@@ -286,7 +280,7 @@ class German(Phrases):
             if not alone:
                 text.comma()
         self.standard(clause, text)
-        for phrase in parts.moved:
+        for phrase in parts.complements.moved:
             self._relative(phrase, text)
         if clause.complement is not None:
             text.comma()
@@ -344,7 +338,7 @@ class German(Phrases):
         return EMPTY if mode.adverb is None else self._often[mode.adverb.name]
 
     def _complement(self, written: Complement, parts: Parts, text: Text) -> None:
-        clause, participant = parts.clause, written.participant
+        clause, found, participant = parts.clause, parts.complements, written.participant
         case, preposition = written.government
         if type(participant) is NounPhrase:
             before = EMPTY
@@ -352,8 +346,8 @@ class German(Phrases):
                 before = self.expressions["by"]
             elif preposition:
                 text.add(governing(preposition), clause.unit)
-            by = clause if participant is parts.complements.negated else None
-            self._noun_phrase(participant, text, case, before, by, participant in parts.moved)
+            by = clause if participant is found.negated else None
+            self._noun_phrase(participant, text, case, before, by, participant in found.moved)
         elif is_thing(participant):
             text.add(pronominal_adverb("da", preposition), clause.unit)
         else:
@@ -362,24 +356,22 @@ class German(Phrases):
 
     def _parts(self, clause: Clause) -> Parts:
         mode, verb = clause.mode, self._forms(clause)
-        if verb.inverse:
-            subject, role = clause.object or SOMEBODY, OBJECT
-        else:
-            subject, role = subject_of(clause), OBJECT if mode.passive else SUBJECT
-        highest = mode.modal or clause.verb
+        modal = None if mode.modal is None else self._verbs[mode.modal.name]
+        bare = modal is not None and modal.bare
         tense = "unreal" if mode.tense == "supposed" else mode.tense
-        if tense == "past" and not _has_preterite(mode, highest):
-            tense = "perfect"
-        modal = None if mode.modal is None else meant(mode.modal.name, mode.negation, tense)
+        if tense == "past" and not (mode.habit or bare or (mode.modal or clause.verb).state):
+            tense = "perfect"  # else one word: of habits, states, and modal verbs
+        if modal is self._verbs["must"] and mode.negation and tense == "present":
+            modal = self._verbs["may"]  # *must not* is *darf nicht*; *muss nicht* means no need
+        subject, role = subject_and_role(clause)
         person, case = subject.person, NOMINATIVE
-        if verb.inverse and is_dative_first(clause, verb):
+        if is_dative_first(clause):
             assert clause.subject is not None
             subject, case = clause.subject, DATIVE
         group = self._groups[clause.verb, tense, modal, person, mode.passive]
-        complements = complements_of(clause, verb)
+        complements = complements_of(clause, verb, may_deny=bare or modal is None)
         apart = group.infinitive is not EMPTY and not _begins_with_object(clause, subject)
-        moved = moved_relatives(clause, complements)
-        return Parts(clause, subject, case, role, person, verb, group, complements, moved, apart)
+        return Parts(clause, subject, case, role, person, verb, modal, group, complements, apart)
 
     def _forms(self, clause: Clause) -> GermanVerb:
         """Return the forms of a verb; one goes *in den Wald*, but *zum Haus*."""
@@ -394,10 +386,9 @@ class German(Phrases):
         beside = goal.beside is None or self._is_entered(goal.beside)
         return beside and goal.core.noun.name in self._inside
 
-    def _group(self, key: tuple[Verb, str, str | None, int, bool]) -> VerbPieces:
+    def _group(self, key: tuple[Verb, str, GermanVerb | None, int, bool]) -> VerbPieces:
         verb, tense, modal, person, passive = key
-        forms = None if modal is None else self._verbs[modal]
-        group = verb_group(self._verbs[verb.name], tense, person, forms, passive)
+        group = verb_group(self._verbs[verb.name], tense, person, modal, passive)
         if self._verbs[verb.name].government.preposition:
             return group
         return VerbPieces(*[without_preposition(verb, each) for each in group])
@@ -416,11 +407,6 @@ def _runs_on(parts: Parts) -> bool:
         or (type(each.participant) is NounPhrase and each.participant.core.noun.kind == "name")
         for each in [*found.phrases, *found.prepositional]
     )
-
-
-def _has_preterite(mode: Mode, highest: Verb) -> bool:
-    """Return whether a past is one word: of habits, states, and modal verbs."""
-    return mode.habit or highest.state or highest.name in BARE
 
 
 def _begins_with_object(clause: Clause, subject: Participant) -> bool:

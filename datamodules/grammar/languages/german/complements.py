@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from datamodules.grammar.languages.german.nouns import DATIVE, NOMINATIVE
-from datamodules.grammar.languages.german.verbs import BARE, GermanVerb, Government
+from datamodules.grammar.languages.german.verbs import GermanVerb, Government
 from datamodules.grammar.languages.language import OBJECT, RECIPIENT, SUBJECT, is_whose
 from datamodules.grammar.meaning.phrases import ANIMATE, Clause, NounPhrase, Participant
 
@@ -34,15 +34,14 @@ class Complements:
     adverb: int  # number of the phrase that *nicht*, *nie* or *oft* stands before
     circumstances: int  # number of the phrase that manner and place stand before
     negated: Participant | None  # the object whose determiner *kein* is the negation of the clause
+    moved: list[NounPhrase]  # whose relative clause stands at the end of the clause
 
 
-_NONE = Complements([], [], [], 0, 0, None)
+def complements_of(clause: Clause, forms: GermanVerb, may_deny: bool) -> Complements:
+    """Return the complements of a clause whose verb has ``forms``.
 
-
-def complements_of(clause: Clause, forms: GermanVerb) -> Complements:
-    """Return the complements of a clause whose verb has ``forms``."""
-    if clause.object is clause.oblique is None and not (forms.inverse or clause.mode.passive):
-        return _NONE
+    One of them ``may_deny`` the clause with *kein*, unless its verb is in a clause of its own.
+    """
     pronouns: list[Complement] = []
     phrases: list[Complement] = []
     prepositional: list[Complement] = []
@@ -58,9 +57,14 @@ def complements_of(clause: Clause, forms: GermanVerb) -> Complements:
             pronouns.append(complement)
     if len(phrases) > 1:
         phrases.sort(key=_is_indefinite)
-    negated = _negated(clause, phrases, prepositional) if clause.mode.negation == "not" else None
+    negated = None
+    if may_deny and clause.mode.negation == "not":
+        last_first = [each for each in reversed(phrases) if each.participant is not clause.subject]
+        last_first += [each for each in prepositional if each.participant is clause.object]
+        negated = next((each.participant for each in last_first if _may_have_kein(each)), None)
     adverb, circumstances = _places(clause, phrases) if phrases else (0, 0)
-    return Complements(pronouns, phrases, prepositional, adverb, circumstances, negated)
+    moved = _moved(clause, phrases, prepositional, circumstances)
+    return Complements(pronouns, phrases, prepositional, adverb, circumstances, negated, moved)
 
 
 def _governed(
@@ -68,8 +72,8 @@ def _governed(
 ) -> tuple[tuple[Participant | None, Government, int], ...]:
     if clause.mode.passive:
         return ((clause.subject, BY, SUBJECT),)
-    if forms.inverse:
-        if is_dative_first(clause, forms):
+    if clause.verb.frame == "inverse":
+        if is_dative_first(clause):
             return ((clause.object, _NOMINATIVE, OBJECT),)
         return ((clause.subject, _DATIVE, SUBJECT),)
     governed = forms.government
@@ -79,14 +83,16 @@ def _governed(
     return (clause.object, _ACCUSATIVE, OBJECT), (clause.recipient, to, RECIPIENT)
 
 
-def is_dative_first(clause: Clause, forms: GermanVerb) -> bool:
+def is_dative_first(clause: Clause) -> bool:
     """Return whether a dative stands where others have the subject: *dem Mann fehlt sein Hund*.
 
     Not so where nothing shows the dative of somebody: *Anne fehlt Paul* says that he misses her,
     but *Daniel gefällt das Haus* is clear.
     """
     dative, subject = clause.subject, clause.object
-    if not (forms.inverse and type(dative) is NounPhrase and type(subject) is NounPhrase):
+    if clause.verb.frame != "inverse":
+        return False
+    if type(dative) is not NounPhrase or type(subject) is not NounPhrase:
         return False
     determiner = dative.core.determiner
     shown = determiner not in _WITHOUT_CASE and not determiner.isdigit()
@@ -118,17 +124,6 @@ def _places(clause: Clause, phrases: list[Complement]) -> tuple[int, int]:
     return (1 if count > 1 and not denied else count), count
 
 
-def _negated(
-    clause: Clause, phrases: list[Complement], prepositional: list[Complement]
-) -> Participant | None:
-    modal = clause.mode.modal
-    if not (modal is None or modal.name in BARE):
-        return None
-    last_first = [each for each in reversed(phrases) if each.participant is not clause.subject]
-    last_first += [each for each in prepositional if each.participant is clause.object]
-    return next((each.participant for each in last_first if _may_have_kein(each)), None)
-
-
 def _may_have_kein(complement: Complement) -> bool:
     phrase = complement.participant
     if type(phrase) is not NounPhrase:
@@ -148,17 +143,19 @@ def _is_indefinite(complement: Complement) -> bool:
     return False
 
 
-def moved_relatives(clause: Clause, found: Complements) -> list[NounPhrase]:
+def _moved(
+    clause: Clause, phrases: list[Complement], prepositional: list[Complement], circumstances: int
+) -> list[NounPhrase]:
     """Return the phrases whose relative clause stands at the end of the clause.
 
     This is so if the relative clause holds a clause, or if only verbs and a negation follow the
     phrase.
     """
-    every = [each.participant for each in found.phrases + found.prepositional]
+    every = [each.participant for each in phrases + prepositional]
     heavy = [each for each in every if type(each) is NounPhrase and each.relative is not None]
     if not heavy:
         return heavy
-    ends_with_phrase = not found.prepositional and found.circumstances == len(found.phrases)
+    ends_with_phrase = not prepositional and circumstances == len(phrases)
     last = None if ends_with_phrase and (clause.place or clause.manner) else every[-1]
     return [each for each in heavy if each is last or _holds_clause(each.relative)]
 

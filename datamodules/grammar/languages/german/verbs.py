@@ -20,6 +20,7 @@ from datamodules.grammar.meaning.phrases import FIRST_SINGULAR, THIRD_SINGULAR
 
 _UNSTRESSED = ("be", "ge", "emp", "ent", "er", "miss", "ver", "zer")
 """Prefixes of verbs whose participle has no *ge-*."""
+_MARKS = ("sein", "sich", "sich:dat", "bare")
 
 
 class Government(NamedTuple):
@@ -42,8 +43,7 @@ class GermanVerb:
     takes_be: bool  # whether the Perfekt is built with *sein*
     government: Government
     reflexive: int | None  # case of a reflexive pronoun
-    inverse: bool  # whether the object of other languages is the subject (*das Haus gefällt mir*)
-    bare: bool  # whether an infinitive follows without *zu*
+    bare: bool  # whether an infinitive follows without *zu* (*kann*, *muss*, *will*)
 
     @classmethod
     def of(cls, forms: str, flags: str = "") -> "GermanVerb":
@@ -54,8 +54,9 @@ class GermanVerb:
         first, *others = forms.split("/")
         prefix, _, infinitive = first.rpartition("-")
         present, past, participle, *unreal = others or _weak(infinitive)
-        words = flags.split()
-        reflexive = {"sich": ACCUSATIVE, "sich:dat": DATIVE}
+        marks = [word for word in flags.split() if word in _MARKS]
+        governed = [word for word in flags.split() if word not in _MARKS]
+        reflexive = DATIVE if "sich:dat" in marks else ACCUSATIVE if "sich" in marks else None
         return cls(
             prefix,
             infinitive,
@@ -63,11 +64,10 @@ class GermanVerb:
             past,
             prefix + participle,
             "".join(unreal),
-            "sein" in words,
-            _government(words),
-            next((case for word, case in reflexive.items() if word in words), None),
-            "inverse" in words,
-            "bare" in words,
+            "sein" in marks,
+            Government(CASES[governed[-1]], "".join(governed[:-1])) if governed else Government(),
+            reflexive,
+            "bare" in marks,
         )
 
     def finite(self, tense: str, person: int) -> str:
@@ -87,15 +87,6 @@ class GermanVerb:
         if self.prefix:
             return [(f"{self.prefix}zu{self.infinitive}", (*roles, TO))]
         return [("zu", (TO,)), (self.infinitive, roles)]
-
-
-def _government(words: list[str]) -> Government:
-    for number, word in enumerate(words):
-        if word in CASES:
-            before = words[number - 1] if number else ""
-            is_preposition = before.isalpha() and before not in ("sein", "sich", "inverse", "bare")
-            return Government(CASES[word], before if is_preposition else "")
-    return Government()
 
 
 def _weak(infinitive: str) -> tuple[str, str, str]:
@@ -120,7 +111,6 @@ def _first_person(infinitive: str) -> str:
     return _stem(infinitive) + "e"
 
 
-BARE = ("can", "must", "want:infinitive")  # their infinitive has no *zu*
 _BE = GermanVerb.of("sein/ist/war/gewesen")
 _HAVE = GermanVerb.of("haben/hat/hatte/gehabt")
 _WILL = GermanVerb.of("werden/wird/wurde/geworden/würde")
@@ -134,11 +124,6 @@ class VerbPieces(NamedTuple):
     right: Piece  # the right half of the bracket: separable prefix, participle, infinitive
     last: Piece  # the whole group at the end of a subordinate clause
     infinitive: Piece = EMPTY  # the infinitive with *zu*, at the end of a clause of its own
-
-
-def meant(modal: str, negation: str, tense: str) -> str:
-    """Return the modal verb: *must not* is *darf nicht*, since *muss nicht* means no need."""
-    return "may" if modal == "must" and negation and tense == "present" else modal
 
 
 def verb_group(
