@@ -9,14 +9,25 @@ from datamodules.grammar.drawing.noun_phrases import (
     is_told_apart,
     kind_of,
 )
+from datamodules.grammar.drawing.plans import ClausePlace
 from datamodules.grammar.drawing.vocabulary import TimeKey, is_lasting
-from datamodules.grammar.meaning.phrases import HUMAN, Adverbial, Clause, Dated, NounPhrase, Pronoun
+from datamodules.grammar.meaning.phrases import (
+    ANIMATE,
+    HUMAN,
+    Adverbial,
+    Clause,
+    Dated,
+    NounPhrase,
+    Participant,
+    Pronoun,
+)
 
 TIME_SHARE = 0.4  # probability of a time in a main clause that may have one
 ADJECTIVE_SHARES = (0.5, 0.1)  # probabilities of an adjective, and of one more
 _TOPIC_WORDS = 3  # most words of a time in a clause without room for it
 _ATTRIBUTE_WORDS = 3  # fewest words of a preposition with its noun phrase
 _TIMELESS = ("inverse", "reporting")  # frames without a time
+_ASKED = {"who": "subject", "what": "object", "where": "place"}  # part asked for, by question
 FILLERS = {
     "intransitive": ("place", "manner"), "transitive": ("place", "manner", "attribute"),
     "prepositional": ("manner", "attribute"), "motion": ("manner",), "ditransitive": ("manner",),
@@ -61,6 +72,56 @@ class Circumstances(NounPhrases):
     tense: str
     habit: bool
     closing: bool
+
+    def _surround(self, clause: Clause, frame: str, spare: int, place: ClausePlace) -> int:
+        """Add what a clause may have besides its participants; return how many words are left."""
+        if place.main and place.timed:
+            spare -= self._add_time(clause, spare, place)
+        if place.first and self.habit:
+            self._mark_habit(clause)
+        if place.main and place.kind != "reason":
+            spare -= self._compare(clause)
+        spare = self._fill(clause, "host" if place.host else frame, spare, place.there)
+        if not (clause.mode.negation or clause.mode.passive or place.host):
+            for phrase in (clause.object, clause.oblique, clause.recipient):
+                if phrase.__class__ is NounPhrase:
+                    spare -= self.coordinate(phrase)
+        if place.first and place.fronts:
+            self._begin(clause)
+        if place.asks:
+            self._ask(clause)
+        return spare
+
+    def _mark_habit(self, clause: Clause) -> None:
+        """Show that a past is one of habits: by its time, *never*, or *often* and the like."""
+        mode = clause.mode
+        if clause.time is None and mode.adverb is None and mode.negation != "never":
+            if mode.negation:
+                clause.mode = mode._replace(negation="never")
+            else:
+                often = self.vocabulary.expressions["frequency"]
+                clause.mode = mode._replace(adverb=often.draw(self.random))
+
+    def _ask(self, clause: Clause) -> None:
+        """Make a question of a clause: of all of it, or of its subject, object or place."""
+        options = ["whether"]
+        subject, thing = clause.subject, clause.object
+        if not (clause.mode.negation or clause.mode.passive):
+            others = (thing, clause.oblique, clause.recipient)
+            if (
+                kind_of(subject) in HUMAN
+                and is_simple(subject)
+                and clause.verb.frame != "inverse"
+                and not any(refers_back(other) for other in others)
+            ):
+                options.append("who")
+            if clause.verb.passive and is_simple(thing) and kind_of(thing) not in ANIMATE:
+                options.append("what")
+            if clause.place is not None:
+                options.append("where")
+        clause.question = options[int(self.random() * len(options))]
+        if clause.question in _ASKED:
+            setattr(clause, _ASKED[clause.question], None)
 
     def _fill(self, clause: Clause, frame: str, spare: int, place_before: bool) -> int:
         """Add about ``spare`` words; return how many are left, below 0 if too many were added.
@@ -135,14 +196,14 @@ class Circumstances(NounPhrases):
         clause.degree = self.vocabulary.expressions["comparisons"].draw(self.random)
         return 3
 
-    def _add_time(self, clause: Clause, spare: int, fronts: bool, last: bool, host: bool) -> int:
+    def _add_time(self, clause: Clause, spare: int, place: ClausePlace) -> int:
         """Give a clause a time, or none; return its words, if they are taken from later clauses.
 
-        The time stands at opposite ends (if the clause ``fronts`` and is the last), or first in
-        every language, or last; the last two not in a ``host``, whose end holds a clause.
+        The time stands at opposite ends, or first in every language, or last; in a host, whose end
+        holds a clause, it stands first.
         """
-        random = self.random
-        moves = fronts and last and not host
+        random, fronts, host = self.random, place.fronts, place.host
+        moves = fronts and place.last and not host
         topic = moves and self.shares["reordering"].draw()
         if not topic and random() >= TIME_SHARE:
             return 0
@@ -157,8 +218,8 @@ class Circumstances(NounPhrases):
             return 4
         section = "time_habit" if self.habit else "time_" + self.tense
         most = min(4, max(spare, _TOPIC_WORDS))
-        place = "topic" if topic else "front" if first else "comment" if moves else "end"
-        table = self.vocabulary.times[TimeKey(section, most, place, clause.mode.negation != "")]
+        where = "topic" if topic else "front" if first else "comment" if moves else "end"
+        table = self.vocabulary.times[TimeKey(section, most, where, clause.mode.negation != "")]
         expression = None if table is None else table.draw(random)
         if expression is None or expression.name in self.said:
             return 0
@@ -217,3 +278,17 @@ def _located(clause: Clause) -> str:
     """Return the class of who does something, and so is where it happens."""
     subject = clause.subject
     return kind_of(clause.antecedent if subject is None else subject)
+
+
+def is_simple(participant: Participant | None) -> bool:
+    """Return whether a participant is a pronoun, or a noun phrase without a clause or attribute."""
+    if type(participant) is not NounPhrase:
+        return participant is not None
+    return participant.relative is participant.attribute is None
+
+
+def refers_back(participant: Participant | None) -> bool:
+    """Return whether a participant has *himself*, *his* or the like, for the subject."""
+    if type(participant) is NounPhrase:
+        return participant.core.determiner in ("his", "her", "its", "their")
+    return participant is not None and participant.reflexive

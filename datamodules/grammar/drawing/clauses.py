@@ -7,27 +7,24 @@ from typing import TypeAlias, TypeVar
 
 from datamodules.grammar.drawing.circumstances import is_negated
 from datamodules.grammar.drawing.draws import Mean, Pool, Random, Share
-from datamodules.grammar.drawing.frames import ClausePlace, Frames
+from datamodules.grammar.drawing.frames import (
+    FIRST_PERSONS,
+    SPEAKERS,
+    Frames,
+    clashes,
+    is_unclear,
+    taken_up,
+)
 from datamodules.grammar.drawing.noun_phrases import (
     POSSESSIVES,
     NothingLeftError,
     kind_of,
     may_be_told_apart,
 )
-from datamodules.grammar.drawing.participants import (
-    FIRST_PERSONS,
-    SPEAKERS,
-    clashes,
-    is_simple,
-    is_unclear,
-    refers_back,
-    taken_up,
-)
-from datamodules.grammar.drawing.plans import Plan, WordBudget
+from datamodules.grammar.drawing.plans import ClausePlace, Plan, WordBudget
 from datamodules.grammar.drawing.vocabulary import Vocabulary
 from datamodules.grammar.knobs import Knobs
 from datamodules.grammar.meaning.phrases import (
-    ANIMATE,
     HUMAN,
     THIRD_SINGULAR,
     Clause,
@@ -42,7 +39,6 @@ from datamodules.grammar.meaning.phrases import (
 MOST_TRIES, MOST_TRIES_INSIDE = 50, 30  # draws for a place, and inside another clause
 TELLER_SHARE = 0.5  # share of pronouns for the subject around, where one fits
 _ENOUGH = (*POSSESSIVES, "this", "every")  # determiners that a relative clause makes *the*
-_ASKED = {"who": "subject", "what": "object", "where": "place"}  # part asked for, by question
 _PRESENT, _PAST = ("present", "known"), ("past", "done")  # tenses and marks of relative clauses
 _OTHER_TENSES = {
     "future": Pool(("present", "past"), (1, 2)), "present": Pool(("present", "past"), (1, 1)),
@@ -152,9 +148,9 @@ class Clauses(Frames):
             self.budget.clauses += 1
             in_subject = Plan(plan.depth + 1)
         at_end = plan.inside
-        host = at_end is not None
-        frame, verb = self._frame(words, subject, place, host)
-        passive = subject is None and verb.passive and self._is_passive(place, host)
+        place.host = at_end is not None
+        frame, verb = self._frame(words, subject, place)
+        passive = subject is None and verb.passive and self._is_passive(place)
         mode = self._mode(frame, verb, words, place, passive)
         clause = Clause(self.unit(), verb, mode, gap=place.gap, antecedent=place.antecedent)
         clause.synonym = self._synonym()
@@ -167,8 +163,8 @@ class Clauses(Frames):
             clause.subject = subject
             words -= 1 if subject.__class__ is Pronoun else 2
         frame = "passive" if passive else frame
-        spare = words - self.complete(clause, frame, subject, place, host)
-        spare = self._surround(clause, frame, spare, place, host)
+        spare = words - self.complete(clause, frame, subject, place)
+        spare = self._surround(clause, frame, spare, place)
         self.words -= spare
         self.budget.words = max(0, self.budget.words + spare)
         if at_end is not None:
@@ -215,58 +211,6 @@ class Clauses(Frames):
             self.words += second
             self._distances.count(second)
         return subject
-
-    def _surround(
-        self, clause: Clause, frame: str, spare: int, place: ClausePlace, host: bool
-    ) -> int:
-        """Add what a clause may have besides its participants; return how many words are left."""
-        if place.main and place.timed:
-            spare -= self._add_time(clause, spare, place.fronts, place.last, host)
-        if place.first and self.habit:
-            self._mark_habit(clause)
-        if place.main and place.kind != "reason":
-            spare -= self._compare(clause)
-        spare = self._fill(clause, "host" if host else frame, spare, place.there)
-        if not (clause.mode.negation or clause.mode.passive or host):
-            for phrase in (clause.object, clause.oblique, clause.recipient):
-                if phrase.__class__ is NounPhrase:
-                    spare -= self.coordinate(phrase)
-        if place.first and place.fronts:
-            self._begin(clause)
-        if place.asks:
-            self._ask(clause)
-        return spare
-
-    def _mark_habit(self, clause: Clause) -> None:
-        """Show that a past is one of habits: by its time, *never*, or *often* and the like."""
-        mode = clause.mode
-        if clause.time is None and mode.adverb is None and mode.negation != "never":
-            if mode.negation:
-                clause.mode = mode._replace(negation="never")
-            else:
-                often = self.vocabulary.expressions["frequency"]
-                clause.mode = mode._replace(adverb=often.draw(self.random))
-
-    def _ask(self, clause: Clause) -> None:
-        """Make a question of a clause: of all of it, or of its subject, object or place."""
-        options = ["whether"]
-        subject, thing = clause.subject, clause.object
-        if not (clause.mode.negation or clause.mode.passive):
-            others = (thing, clause.oblique, clause.recipient)
-            if (
-                kind_of(subject) in HUMAN
-                and is_simple(subject)
-                and clause.verb.frame != "inverse"
-                and not any(refers_back(other) for other in others)
-            ):
-                options.append("who")
-            if clause.verb.passive and is_simple(thing) and kind_of(thing) not in ANIMATE:
-                options.append("what")
-            if clause.place is not None:
-                options.append("where")
-        clause.question = options[int(self.random() * len(options))]
-        if clause.question in _ASKED:
-            setattr(clause, _ASKED[clause.question], None)
 
     def _distance(self) -> int:
         """Draw the number of words between subject and verb, and take them from the budget.

@@ -1,21 +1,33 @@
-"""Which frame, verb and mode fit where a clause stands, and what an antecedent may be in it."""
+"""Draws what the frame of a clause needs: its verb and mode, and who and what take part."""
 
-from dataclasses import dataclass
-
+from datamodules.grammar.drawing.circumstances import Circumstances
 from datamodules.grammar.drawing.draws import Pool, Random, Tables
-from datamodules.grammar.drawing.noun_phrases import kind_of
-from datamodules.grammar.drawing.participants import Participants
-from datamodules.grammar.drawing.vocabulary import OWNABLE, Vocabulary
+from datamodules.grammar.drawing.noun_phrases import (
+    PREDICATE_TRIES,
+    NothingLeftError,
+    kind_of,
+    noun_of,
+)
+from datamodules.grammar.drawing.plans import ClausePlace
+from datamodules.grammar.drawing.vocabulary import OWNABLE, Vocabulary, is_lasting
 from datamodules.grammar.knobs import Knobs
 from datamodules.grammar.meaning.phrases import (
+    ANIMATE,
+    FIRST_PLURAL,
+    FIRST_SINGULAR,
     HUMAN,
     KINDS,
-    Adjective,
+    THIRD_PLURAL,
+    THIRD_SINGULAR,
     Clause,
     Mode,
     NounPhrase,
     Participant,
+    Place,
+    Prepositional,
+    Pronoun,
     Verb,
+    person_or_gender,
 )
 
 SUBJECT_GAP_SHARE, THING_GAP_SHARE = 0.6, 0.1
@@ -44,43 +56,18 @@ _PLAIN = ("reason", "result", "event", "moment")  # kinds of clauses without a m
 _LOCATED = ("person", "animal", "tool", "container", "text", "vehicle", "furniture", "machine")
 """Classes that may be somewhere."""
 
+AGENT_SHARE = 0.6  # share of passives with an agent
+REFLEXIVE_SHARE = 0.6  # share of *himself* among the pronouns that are objects of verbs like *wash*
+TO_PRONOUN_SHARE = 0.6  # share of pronouns among recipients beside a pronoun: *gives it to me*
 
-@dataclass(slots=True)
-class ClausePlace:
-    """Where a clause stands."""
-
-    subject: Participant | None = None  # a bound pronoun; with some gaps, the antecedent
-    object: NounPhrase | None = None  # the object of the clause before, for a pronoun
-    gap: str = ""
-    mark: str = ""  # what the verb must be like
-    antecedent: NounPhrase | None = None
-    verbs: Pool[Verb] | None = None  # the verbs that fit, if they are known already
-    qualities: Pool[Adjective] | None = None  # the qualities, if it is one
-    given: Participant | None = None  # an object that is known: a pronoun, or one with *whose*
-    apart: NounPhrase | None = None  # an object that the subject must differ from in number
-    words: int | None = None  # number of words; None for a part of the budget
-    kind: str = ""
-    """``reason`` after *because*, ``result`` after *so*, ``denied`` after *but*, ``moment`` after
-    *before*, ``deed`` after *and*, ``event`` in a condition; otherwise empty."""
-    negation: str | None = None  # the one that a clause behind *but* has
-    last: bool = False  # whether no main clause follows
-    subjunctive: bool = False
-    first: bool = False  # whether *he*, *she* and *they* may stand for persons outside the sentence
-    main: bool = False
-    named: bool = False  # whether the subject is a noun phrase
-    timed: bool = True  # whether a main clause may have a time of its own
-    fronts: bool = True  # whether a time may stand first in a main clause
-    plain: bool = False  # whether no clause stands inside the clause
-    asks: bool = False
-    there: bool = False  # whether the clause before has a place
-
-    @property
-    def governs(self) -> bool:
-        """Whether the antecedent is what the verb governs."""
-        return self.gap in ("object", "oblique")
+_HE, _SHE = Pronoun(THIRD_SINGULAR, gender="m"), Pronoun(THIRD_SINGULAR, gender="f")
+_I, _WE, _THEY = Pronoun(FIRST_SINGULAR), Pronoun(FIRST_PLURAL), Pronoun(THIRD_PLURAL)
+SPEAKERS = {FIRST_SINGULAR, FIRST_PLURAL}
+FIRST_PERSONS: Pool[Pronoun] = Pool((_I, _WE), (3, 2))
+_FREE: Pool[Pronoun] = Pool((_HE, _SHE, _I, _THEY, _WE), (3, 3, 3, 2, 2))
 
 
-class Frames(Participants):
+class Frames(Circumstances):
     """Choice of the frame, the verb and the mode of a clause."""
 
     def __init__(self, vocabulary: Vocabulary, knobs: Knobs, random: Random) -> None:
@@ -90,7 +77,7 @@ class Frames(Participants):
         self.gaps = Tables(self._build_gaps)
 
     def _frame(
-        self, words: int, subject: Participant | None, place: ClausePlace, host: bool
+        self, words: int, subject: Participant | None, place: ClausePlace
     ) -> tuple[str, Verb]:
         if place.verbs is not None:
             verb = self._verb(place.verbs)
@@ -98,7 +85,7 @@ class Frames(Participants):
         if place.qualities is not None:
             return "quality", BE
         kind, mark = "" if subject is None else kind_of(subject), self._mark(place)
-        if host and self.doubts:
+        if place.host and self.doubts:
             self.doubts, frame = False, "doubting"
         else:
             limit = place.kind or (place.gap if place.gap in ("", "place") else "relative")
@@ -108,7 +95,7 @@ class Frames(Participants):
                 limit = "last"
             elif "reports" in self.said and limit in ("", "deed"):
                 limit = "event"  # one report a sentence
-            key = kind, min(words - 1, MOST_WORDS), host, limit, mark, self.tense == "present"
+            key = kind, min(words - 1, MOST_WORDS), place.host, limit, mark, self.tense == "present"
             frame = self._frames[key].draw(self.random)
         if frame == "reporting":
             self.said.add("reports")
@@ -124,9 +111,7 @@ class Frames(Participants):
             return place.mark or "meant"
         return "event" if self.habit or self.tense in ("future", "perfect") else ""
 
-    def complete(
-        self, clause: Clause, frame: str, subject: Participant, place: ClausePlace, host: bool
-    ) -> int:
+    def complete(self, clause: Clause, frame: str, subject: Participant, place: ClausePlace) -> int:
         """Give a clause what its frame needs besides the subject; return the fewest words."""
         modal = clause.mode.modal
         if modal is not None and modal.subjects and kind_of(subject) not in modal.subjects:
@@ -134,7 +119,7 @@ class Frames(Participants):
         if frame == "passive":
             self.give_agent(clause)
             return _PASSIVE_WORDS
-        self.participants(clause, frame, subject, place, host)
+        self.participants(clause, frame, subject, place)
         return FRAMES[frame][1] - 2 * place.governs - (place.given is not None)
 
     def _build_frames(self, key: tuple[str, int, bool, str, str, bool]) -> Pool[str]:
@@ -168,8 +153,8 @@ class Frames(Participants):
             return _LOCATED
         return self.vocabulary.described if frame == "quality" else verb.subjects
 
-    def _is_passive(self, place: ClausePlace, host: bool) -> bool:
-        if place.gap or place.verbs or place.kind or host:
+    def _is_passive(self, place: ClausePlace) -> bool:
+        if place.gap or place.verbs or place.kind or place.host:
             return False
         return self.shares["passives"].draw()
 
@@ -231,3 +216,167 @@ class Frames(Participants):
 
     def _has_predicate(self, kind: str, mark: str) -> bool:
         return any(self._is_possible(frame, kind, mark) for frame in ("intransitive", "transitive"))
+
+    def subject_pronoun(self, place: ClausePlace) -> Pronoun | None:
+        """Draw *I*, *we* or, in a first clause, *he*, *she* or *they* as a subject, or nothing."""
+        if self.random() >= self.knobs.pronouns:
+            return None
+        return (_FREE if place.first else FIRST_PERSONS).draw(self.random)
+
+    def participants(
+        self, clause: Clause, frame: str, subject: Participant, place: ClausePlace
+    ) -> None:
+        """Draw the participants but the subject."""
+        verb, host = clause.verb, place.host
+        negated = clause.mode.negation != ""
+        possessor = None if place.gap == "owner" else subject
+        if frame == "transitive" and (place.given or place.governs):
+            clause.object = place.given
+        elif frame in ("transitive", "ditransitive"):
+            if not host:
+                clause.object = self._pronoun(verb.objects, subject, place, verb)
+            if clause.object is None:
+                role = "denied object" if negated else "object"
+                if negated and verb.state:  # not *does not love a woman*
+                    role = "standard"
+                clause.object = self.noun_phrase(verb.objects, role, possessor, host, verb)
+            if frame == "ditransitive":
+                self._give_recipient(clause, subject, place, negated)
+        elif frame == "inverse":
+            role = "denied other" if negated else "other"
+            clause.object = self.noun_phrase(verb.objects, role)
+        elif frame == "motion" or (frame == "prepositional" and not place.governs):
+            if frame == "prepositional" and not host:
+                clause.oblique = self._pronoun(verb.objects, subject, place, verb)
+            if clause.oblique is None:
+                role = "denied other" if negated else "oblique"
+                one = frame == "motion"  # goes to one place
+                role = "goal" if one else role
+                number = False if one else None
+                clause.oblique = self.noun_phrase(verb.objects, role, possessor, host, verb, number)
+        elif frame == "quality":
+            self._give_quality(clause, kind_of(subject), place)
+        elif frame == "location":
+            self.add_place(clause, 3, place.there)
+
+    def _give_quality(self, clause: Clause, kind: str, place: ClausePlace) -> None:
+        """Draw a quality of a category that the sentence does not have yet."""
+        passing = clause.mode.adverb is not None  # not *is often old*
+        qualities = self.vocabulary.qualities
+        table = place.qualities or qualities[kind, passing] or qualities[kind, False]
+        assert table is not None
+        if type(clause.subject) is NounPhrase:
+            self.describe(*clause.subject.core.adjectives)
+        for _ in range(PREDICATE_TRIES):
+            quality = table.draw(self.random)
+            if quality.category not in self.said:
+                break
+        else:
+            raise NothingLeftError
+        self.describe(quality)
+        self.said.add("is")
+        clause.adjective = quality
+        if is_lasting(quality):
+            clause.mode = clause.mode._replace(adverb=None)
+
+    def _give_recipient(
+        self, clause: Clause, subject: Participant, place: ClausePlace, negated: bool
+    ) -> None:
+        """Draw to whom something is given; no pronoun beside *me* and *us*."""
+        share = self.knobs.pronouns
+        if type(clause.object) is Pronoun:
+            share = 0 if clause.object.person in SPEAKERS else TO_PRONOUN_SHARE
+        if self.random() < share:
+            clause.recipient = self._person(subject, place)
+        if clause.recipient is None:
+            role = "denied other" if negated else "oblique"
+            clause.recipient = self.noun_phrase(HUMAN, role, subject)
+
+    def _pronoun(
+        self, kinds: tuple[str, ...], subject: Participant, place: ClausePlace, verb: Verb
+    ) -> Pronoun | None:
+        """Draw a pronoun, or nothing: *himself*, for the object of the clause before, for a person.
+
+        Not every preposition has a pronoun for a thing in every language.
+        """
+        if self.random() >= self.knobs.pronouns:
+            return None
+        own_subject = place.gap in ("", "subject", "shared")
+        alone = subject.person in (FIRST_SINGULAR, THIRD_SINGULAR)  # not *each other*
+        if verb.reflexive and own_subject and alone and self.random() < REFLEXIVE_SHARE:
+            return taken_up(subject)._replace(reflexive=True)
+        before = place.object
+        if before is not None and before.core.noun is not noun_of(subject):
+            kind = kind_of(before)
+            fits = kind in HUMAN or verb.frame != "prepositional" or verb.thing
+            if fits and kind in kinds and not clashes(subject, before):
+                return taken_up(before)
+        return self._person(subject, place) if "person" in kinds else None
+
+    def _person(self, subject: Participant, place: ClausePlace) -> Pronoun | None:
+        drawn = (_FREE if place.first else FIRST_PERSONS).draw(self.random)
+        if drawn.person == subject.person or {drawn.person, subject.person} <= SPEAKERS:
+            return None
+        return drawn
+
+    def give_agent(self, clause: Clause) -> None:
+        """Give a passive an agent, or none."""
+        if self.random() < AGENT_SHARE:
+            role = "denied other" if clause.mode.negation else "other"
+            clause.subject = self.noun_phrase(clause.verb.subjects, role)
+
+
+def taken_up(participant: Participant) -> Pronoun:
+    """Return the pronoun that stands for a participant of the clause before."""
+    if type(participant) is not NounPhrase:
+        return participant
+    core, beside = participant.core, participant.beside
+    other = None if beside is None else beside.core.noun
+    return Pronoun(participant.person, core.noun, other, synonym=core.synonym)
+
+
+def clashes(one: Participant, other: Participant) -> bool:
+    """Return whether one English pronoun may mean both: *he*, *she*, *it* or *they*."""
+    return person_or_gender(one) == person_or_gender(other)
+
+
+def subject_of(clause: Clause) -> Participant:
+    """Return what is the subject of a main clause."""
+    subject = clause.object if clause.mode.passive else clause.subject or clause.antecedent
+    assert subject is not None
+    return subject
+
+
+def is_unclear(clause: Clause) -> bool:
+    """Return whether a pronoun for the subject of a clause may mean another noun of its class."""
+    subject = subject_of(clause)
+    if subject.person in SPEAKERS:
+        return False
+    meant, living = person_or_gender(subject), kind_of(subject) in ANIMATE
+    return any(
+        other is not subject
+        and person_or_gender(other) == meant
+        and (kind_of(other) in ANIMATE) == living
+        and not (type(other) is Pronoun and other.reflexive)
+        for other in _named_in(clause)
+    )
+
+
+def _named_in(clause: Clause) -> list[Participant]:
+    """Return all participants of a clause, of those inside it, and the nouns beside them."""
+    named: list[Participant] = []
+    parts: list[Clause | Participant | Place | None] = [clause]
+    for part in parts:  # which grows
+        if part is None:
+            continue
+        if type(part) is NounPhrase:
+            named.append(part)
+            parts += (part.owner, part.beside, part.attribute, part.relative)
+        elif type(part) is Pronoun:
+            named.append(part)
+        elif type(part) is Prepositional:
+            parts.append(part.phrase)
+        elif type(part) is Clause:
+            parts += (part.subject, part.object, part.recipient, part.oblique)
+            parts += (part.standard, part.place, part.complement)
+    return named

@@ -1,8 +1,9 @@
-"""How many words and clauses a sentence has, and which clause stands inside which."""
+"""How many words and clauses a sentence has, and where each clause stands."""
 
 from dataclasses import dataclass
 
-from datamodules.grammar.drawing.draws import Random
+from datamodules.grammar.drawing.draws import Pool, Random
+from datamodules.grammar.meaning.phrases import Adjective, NounPhrase, Participant, Verb
 
 SHORTEST = 3  # fewest words of a clause
 LONGEST = 12  # most words of a clause, without the clauses inside it
@@ -45,6 +46,42 @@ def plan_clauses(
         if chosen.inside.depth < deepest:
             free.append(chosen.inside)
     return beside, count
+
+
+@dataclass(slots=True)
+class ClausePlace:
+    """Where a clause stands."""
+
+    subject: Participant | None = None  # a bound pronoun; with some gaps, the antecedent
+    object: NounPhrase | None = None  # the object of the clause before, for a pronoun
+    gap: str = ""
+    mark: str = ""  # what the verb must be like
+    antecedent: NounPhrase | None = None
+    verbs: Pool[Verb] | None = None  # the verbs that fit, if they are known already
+    qualities: Pool[Adjective] | None = None  # the qualities, if it is one
+    given: Participant | None = None  # an object that is known: a pronoun, or one with *whose*
+    apart: NounPhrase | None = None  # an object that the subject must differ from in number
+    words: int | None = None  # number of words; None for a part of the budget
+    kind: str = ""
+    """``reason`` after *because*, ``result`` after *so*, ``denied`` after *but*, ``moment`` after
+    *before*, ``deed`` after *and*, ``event`` in a condition; otherwise empty."""
+    negation: str | None = None  # the one that a clause behind *but* has
+    last: bool = False  # whether no main clause follows
+    subjunctive: bool = False
+    first: bool = False  # whether *he*, *she* and *they* may stand for persons outside the sentence
+    main: bool = False
+    host: bool = False  # whether the clause holds another at its end
+    named: bool = False  # whether the subject is a noun phrase
+    timed: bool = True  # whether a main clause may have a time of its own
+    fronts: bool = True  # whether a time may stand first in a main clause
+    plain: bool = False  # whether no clause stands inside the clause
+    asks: bool = False
+    there: bool = False  # whether the clause before has a place
+
+    @property
+    def governs(self) -> bool:
+        """Whether the antecedent is what the verb governs."""
+        return self.gap in ("object", "oblique")
 
 
 @dataclass

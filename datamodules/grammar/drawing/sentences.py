@@ -7,20 +7,14 @@ from typing import TypeAlias
 from datamodules.grammar.drawing.circumstances import has_infinitive, takes_time
 from datamodules.grammar.drawing.clauses import Clauses, holds_clause
 from datamodules.grammar.drawing.draws import Pool, Random
-from datamodules.grammar.drawing.frames import ClausePlace
+from datamodules.grammar.drawing.frames import SPEAKERS, clashes, is_unclear, subject_of, taken_up
 from datamodules.grammar.drawing.noun_phrases import NothingLeftError, kind_of, noun_of
-from datamodules.grammar.drawing.participants import (
-    SPEAKERS,
-    clashes,
-    is_unclear,
-    subject_of,
-    taken_up,
-)
 from datamodules.grammar.drawing.plans import (
     A_LEVEL,
     BESIDE,
     LONGEST,
     MEAN,
+    ClausePlace,
     Plan,
     WordBudget,
     plan_clauses,
@@ -153,7 +147,7 @@ class Sentences(Clauses):
             clause = joined[-1].clause
             if _fronts(joined[-1]):  # nothing follows: the time may be that of a last clause
                 clause.time = None
-                self._add_time(clause, 0, True, True, holds_clause(clause))
+                self._add_time(clause, 0, ClausePlace(last=True, host=holds_clause(clause)))
         return not self._closed
 
     def _extend(self, joined: list[Joined]) -> bool:
