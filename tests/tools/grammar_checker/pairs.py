@@ -1,8 +1,7 @@
 """Checks one sentence, or a sentence with its translation."""
 
-from collections.abc import Iterable, Iterator
-from itertools import chain, islice
-from typing import TypeVar
+from collections.abc import Callable, Iterator
+from itertools import islice
 
 from tests.tools.grammar_checker.english.reader import EnglishReader
 from tests.tools.grammar_checker.english.reader import split as split_english
@@ -25,15 +24,15 @@ from tests.tools.grammar_checker.translation import (
 INFINITIVES = WORDS.infinitives - WORDS.nouns.keys()
 MOST_CHOICES = 5  # most ambiguous words of a reading that are read otherwise
 MOST_READINGS = 64
-Kind = TypeVar("Kind", bound=Reader)
+TABLES = {("en", "fr"): IN_FRENCH, ("en", "de"): IN_GERMAN, ("fr", "de"): FRENCH_IN_GERMAN}
 
 
 def check_english(sentence: str) -> list[str]:
-    return _read(EnglishReader, _english(sentence)).findings
+    return _Side(sentence, "en").findings
 
 
 def check_french(sentence: str) -> list[str]:
-    return _Side(FrenchReader, _french(sentence)).findings
+    return _Side(sentence, "fr").findings
 
 
 def check_german(sentence: str) -> list[str]:
@@ -44,8 +43,7 @@ def check_german(sentence: str) -> list[str]:
 
 def check_pair(english: str, other: str, language: str = "fr") -> list[str]:
     """Return what is wrong with an English sentence and its translation into ``fr`` or ``de``."""
-    first = _Side(EnglishReader, _english(english))
-    return _checked(first, other, language, IN_GERMAN if language == "de" else IN_FRENCH)
+    return check_translation(english, other, ("en", language))
 
 
 def check_translation(source: str, translation: str, languages: tuple[str, str]) -> list[str]:
@@ -53,86 +51,57 @@ def check_translation(source: str, translation: str, languages: tuple[str, str])
 
     A scorer built on it prefers the translation with fewer findings.
     """
-    by_language = dict(zip(languages, (source, translation), strict=True))
-    if "en" in by_language:
-        english = by_language.pop("en")
-        language, other = by_language.popitem()
-        return check_pair(english, other, language)
-    french = _Side(FrenchReader, _french(by_language["fr"]))
-    return _checked(french, by_language["de"], "de", FRENCH_IN_GERMAN)
-
-
-def _checked(first: "_Side", other: str, language: str, table: Translations) -> list[str]:
-    """Return what is wrong with a sentence that has been read, and another."""
-    if language == "de":
-        german = GermanReader(other)
-        return first.findings + german.findings or _compared(first, german.readings, table)
-    second = _Side(FrenchReader, _french(other))
-    readings = chain([second.reading], second.readings)
-    return first.findings + second.findings or _compared(first, readings, table)
+    texts = dict(zip(languages, (source, translation), strict=True))
+    one, other = next(each for each in TABLES if texts.keys() == set(each))
+    first = _Side(texts[one], one)
+    second = GermanReader(texts[other]) if other == "de" else _Side(texts[other], other)
+    return first.findings + second.findings or _compared(first, second, TABLES[one, other])
 
 
 class _Side:
-    """A sentence of a language that is read word by word."""
+    """An English or French sentence, read word by word."""
 
-    def __init__(self, reader: type[Reader], words: list[str]) -> None:
-        self._reader, self._words = reader, words
-        self.reading = _read(reader, words)
-        self.findings = self.reading.findings
-        if reader is FrenchReader:
-            self.findings = check_sound(words, INFINITIVES) + self.findings
+    def __init__(self, sentence: str, language: str) -> None:
+        self._reader, split = READERS[language]
+        words = self._words = split(sentence.removesuffix(".") + " ")
+        if words and words[0] not in NAMES and words[0] not in ("Mr", "Mrs", "I"):
+            words[0] = words[0].lower()
+        self._first = self._read(frozenset())
+        is_right = not self._first.findings or any(self.readings)
+        sounds = check_sound(words, INFINITIVES) if language == "fr" else []
+        self.findings = sounds + ([] if is_right else self._first.findings)
+
+    def _read(self, flips: frozenset[int]) -> Reader:
+        reader = self._reader(self._words, flips)
+        reader.read()
+        return reader
 
     @property
     def readings(self) -> Iterator[Reader]:
-        return _readings(self._reader, self._words)
+        """The readings of ambiguous words in which nothing is wrong."""
+        waiting: list[frozenset[int]] = [frozenset()]
+        for flips in islice(waiting, MOST_READINGS):  # which grows as it is read
+            one = self._read(flips) if flips else self._first
+            if not one.findings:
+                yield one
+            choices = dict.fromkeys(one.choices)
+            later = [choice for choice in choices if choice > max(flips, default=-1)]
+            waiting += [flips | {choice} for choice in later[-MOST_CHOICES:]]
 
 
-def _compared(first: _Side, others: Iterable[Counted], table: Translations) -> list[str]:
+READERS: dict[str, tuple[type[Reader], Callable[[str], list[str]]]] = {
+    "en": (EnglishReader, split_english), "fr": (FrenchReader, split_french),
+}  # fmt: skip
+
+
+def _compared(first: _Side, second: _Side | GermanReader, table: Translations) -> list[str]:
     """Return the differences, if they remain in all readings of both sentences."""
-    others = list(others)
-    findings = list(differences(first.reading, others[0], table))
-    if not findings:
-        return []
+    others: list[Counted] = list(second.readings)
+    found: list[str] = []
     for one in first.readings:
         for other in others:
-            if not any(differences(one, other, table)):
+            here = list(differences(one, other, table))
+            if not here:
                 return []
-    return findings
-
-
-def _french(sentence: str) -> list[str]:
-    return _prepared(split_french(_without_stop(sentence)))
-
-
-def _english(sentence: str) -> list[str]:
-    return _prepared(split_english(_without_stop(sentence)))
-
-
-def _without_stop(sentence: str) -> str:
-    return sentence.removesuffix(".") + " "
-
-
-def _prepared(words: list[str]) -> list[str]:
-    """Return words with a small letter at the beginning, unless it is a name."""
-    if words and words[0] not in NAMES and words[0] not in ("Mr", "Mrs", "I"):
-        words[0] = words[0].lower()
-    return words
-
-
-def _read(reader: type[Kind], words: list[str]) -> Kind:
-    """Read a sentence; if something is wrong, try other readings of ambiguous words."""
-    first = reader(words)
-    first.read()
-    return next(_readings(reader, words), first) if first.findings else first
-
-
-def _readings(reader: type[Kind], words: list[str]) -> Iterator[Kind]:
-    """Yield the readings of a sentence in which nothing is wrong."""
-    waiting: list[frozenset[int]] = [frozenset()]
-    for flips in islice(waiting, MOST_READINGS):  # which grows as it is read
-        one = reader(words, flips)
-        one.read()
-        if not one.findings:
-            yield one
-        later = [choice for choice in dict.fromkeys(one.choices) if choice > max(flips, default=-1)]
-        waiting += [flips | {choice} for choice in later[-MOST_CHOICES:]]
+            found = found or here
+    return found

@@ -4,18 +4,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from tests.tools.grammar_checker.german.items import GermanItems
-from tests.tools.grammar_checker.german.words import WORDS
+from tests.tools.grammar_checker.german.words import PAST, PRESENT, WORDS
 
-Persons = dict[str, tuple[str, ...]]
-HAVE: Persons = {"habe": ("1s",), "hat": ("3s",), "haben": ("1p", "3p")}
-BE: Persons = {"bin": ("1s",), "ist": ("3s",), "sind": ("1p", "3p")}
-WILL: Persons = {"werde": ("1s",), "wird": ("3s",), "werden": ("1p", "3p")}
-BECAME: Persons = {"wurde": ("1s", "3s"), "wurden": ("1p", "3p")}
-WOULD: Persons = {"würde": ("1s", "3s"), "würden": ("1p", "3p")}
 ANY = ("1s", "3s", "1p", "3p")
-AUXILIARIES = HAVE | BE | WILL | BECAME | WOULD
-BECOME = ((WILL, "present"), (BECAME, "past"), (WOULD, "unreal"))
-"""The forms of *werden* in the passive, with their tenses."""
 SHORT = frozenset(("sein", "haben", "können", "müssen", "wollen", "dürfen"))
 """Verbs whose unreal form is one word (*wäre*), not *würde* with an infinitive."""
 
@@ -34,6 +25,31 @@ class Group(NamedTuple):
         return self.verbs[-1]
 
 
+def _helpers() -> dict[str, list[tuple[str, Group]]]:
+    """Return what the end of a clause must have with each form of an auxiliary, and its group."""
+    found: dict[str, list[tuple[str, Group]]] = {}
+    for wanted, forms, group in (
+        ("participle", "habe hat haben", Group((), "past", (), "haben")),
+        ("participle", "bin ist sind", Group((), "past", (), "sein")),
+        ("infinitive", "werde wird werden", Group((), "future", ())),
+        ("infinitive", "würde würden", Group((), "unreal", ())),
+        ("passive", "werde wird werden", Group((), "present", (), passive=True)),
+        ("passive", "wurde wurden", Group((), "past", (), passive=True)),
+        ("passive", "würde würden", Group((), "unreal", (), passive=True)),
+    ):
+        words = forms.split()
+        for word, persons in zip(words, PRESENT if len(words) == 3 else PAST, strict=True):
+            found.setdefault(word, []).append((wanted, group._replace(persons=persons)))
+    return found
+
+
+HELPERS = _helpers()
+
+
+def helping(word: str, wanted: str) -> list[Group]:
+    return [group for kind, group in HELPERS.get(word, ()) if kind == wanted]
+
+
 def takes(verb: str, clause: str) -> bool:
     return any(frame.clause == clause for frame in WORDS.frames[verb])
 
@@ -44,7 +60,7 @@ def _may_be_passive(verb: str) -> bool:
 
 class GermanVerbs(GermanItems):
     def is_finite(self, place: int) -> bool:
-        return self.words[place] in AUXILIARIES or self.words[place] in WORDS.finite
+        return self.words[place] in HELPERS or self.words[place] in WORDS.finite
 
     def finite_verbs(self, place: int) -> Iterator[tuple[str, str, Group]]:
         """Yield the readings of a finite verb in the second place.
@@ -53,15 +69,8 @@ class GermanVerbs(GermanItems):
         or nothing), the separable prefix there, and the group, which lacks what is not yet read.
         """
         word = self.words[place]
-        for table, auxiliary in ((HAVE, "haben"), (BE, "sein")):
-            if word in table:
-                yield "participle", "", Group((), "past", table[word], auxiliary)
-        for table, tense in ((WILL, "future"), (WOULD, "unreal")):
-            if word in table:
-                yield "infinitive", "", Group((), tense, table[word])
-        for table, tense in BECOME:
-            if word in table:
-                yield "passive", "", Group((), tense, table[word], passive=True)
+        for wanted, group in HELPERS.get(word, ()):
+            yield wanted, "", group
         for form in WORDS.finite.get(word, ()):
             group = Group((form.lemma,), form.tense, form.persons)
             if not takes(form.lemma, "bare") or len(WORDS.frames[form.lemma]) > 1:
@@ -132,22 +141,16 @@ class GermanVerbs(GermanItems):
         for form in WORDS.joined.get(word, ()):
             yield place + 1, Group((form.lemma,), form.tense, form.persons)
         for verb in WORDS.participles.get(word, ()):
-            for table, auxiliary in ((HAVE, "haben"), (BE, "sein")):
-                if after in table:
-                    yield place + 2, Group((verb,), "past", table[after], auxiliary)
+            for group in helping(after, "participle"):
+                yield place + 2, group._replace(verbs=(verb,))
             if _may_be_passive(verb):
-                yield from self._passive_ending(place + 1, verb)
+                for group in helping(after, "passive"):
+                    yield place + 2, group._replace(verbs=(verb,))
+                for group in helping(self.words[place + 2], "participle"):
+                    if after == "worden" and group.auxiliary == "sein":
+                        yield place + 3, group._replace(verbs=(verb,), passive=True)
         for end, inner in self._infinitives(place):
             yield from self._ending_of_infinitive(end, inner)
-
-    def _passive_ending(self, place: int, verb: str) -> Iterator[tuple[int, Group]]:
-        word = self.words[place]
-        for table, tense in BECOME:
-            if word in table:
-                yield place + 1, Group((verb,), tense, table[word], passive=True)
-        after = self.words[place + 1]
-        if word == "worden" and after in BE:
-            yield place + 2, Group((verb,), "past", BE[after], "sein", passive=True)
 
     def _ending_of_infinitive(self, end: int, inner: Group) -> Iterator[tuple[int, Group]]:
         """Yield the groups of an infinitive with the finite verb behind it."""
@@ -155,14 +158,13 @@ class GermanVerbs(GermanItems):
         for form in WORDS.joined.get(word, ()):
             if takes(form.lemma, "bare"):
                 yield end + 1, _under(Group((form.lemma,), form.tense, form.persons), inner)
-        if word in WILL:
-            yield end + 1, _under(Group((), "future", WILL[word]), inner)
-        if word in WOULD and inner.lowest not in SHORT:
-            yield end + 1, _under(Group((), "unreal", WOULD[word]), inner)
-        if after in WILL:
+        for group in helping(word, "infinitive"):
+            if group.tense != "unreal" or inner.lowest not in SHORT:
+                yield end + 1, _under(group, inner)
+        for group in helping(after, "infinitive"):
             for modal in WORDS.infinitives.get(word, ()):
-                if takes(modal, "bare"):
-                    yield end + 2, _under(Group((modal,), "future", WILL[after]), inner)
+                if group.tense == "future" and takes(modal, "bare"):
+                    yield end + 2, _under(group._replace(verbs=(modal,)), inner)
 
     def infinitives_with_zu(self, place: int) -> Iterator[tuple[int, str]]:
         for verb in WORDS.with_zu.get(self.words[place], ()):
