@@ -46,9 +46,10 @@ from tests.datamodules.grammar.meanings import (
 )
 from tests.helpers.data_settings import grammar_corpus
 from tests.tools.grammar_checker import check_translation
+from tests.tools.grammar_checker.english.words import WORDS as ENGLISH
 from tests.tools.grammar_checker.french.nouns import DETERMINERS
+from tests.tools.grammar_checker.french.words import WORDS as FRENCH
 from tests.tools.grammar_checker.german.words import WORDS as GERMAN
-from tests.tools.grammar_checker.words import english, french
 
 ALL = {"number", "coordination", "negation", "negation_control", "reflexive"}
 SHOWN = {
@@ -307,7 +308,7 @@ def test_no_noun_before_a_pronoun_has_the_wrong_gender(target):
 
 def without_compounds(sentence: str) -> str:
     """Return a sentence with the first word alone of nouns like *billet de banque*."""
-    for noun in french().nouns:
+    for noun in FRENCH.nouns:
         if " " in noun:
             sentence = sentence.replace(noun, noun.split()[0])
     return sentence
@@ -315,7 +316,7 @@ def without_compounds(sentence: str) -> str:
 
 def is_noun(before: list[str]) -> bool:
     """Return whether a French noun, not a verb, may follow: *la belle montre*, *il montre*."""
-    last = next((word for word in reversed(before) if word not in french().adjectives), "")
+    last = next((word for word in reversed(before) if word not in FRENCH.adjectives), "")
     return last.lower() in DETERMINERS or last in ("de", "d'")
 
 
@@ -323,13 +324,13 @@ def genders_of(word: str, target: str) -> set[str]:
     """Return the genders of a noun in the singular."""
     if target == "de":
         return {form.gender for form in GERMAN.nouns.get(word, ())}
-    forms = french().nouns.get(word, ())
+    forms = FRENCH.nouns.get(word, ())
     return {gender for form in forms if True not in form.plurals for gender in form.genders}
 
 
 def changed_nouns(pairs: Iterable[ContrastPair], target: str) -> set[str]:
     """Return the first noun from each error on, in the right translation."""
-    known: Mapping[str, Any] = french().nouns if target == "fr" else GERMAN.nouns
+    known: Mapping[str, Any] = FRENCH.nouns if target == "fr" else GERMAN.nouns
     found = set()
     for pair in pairs:
         right, place, _ = first_change(pair)
@@ -343,7 +344,7 @@ def test_gender_and_sense_are_tested_over_many_nouns(target):
     pairs = drawn(target, MANY)
     assert len(changed_nouns(of_category(pairs, "gender"), target)) >= LEAST_NOUNS
     right = changed_nouns(of_category(pairs, "sense"), target)
-    translations = english().nouns_in_french if target == "fr" else GERMAN.nouns_in_german
+    translations = ENGLISH.nouns_in_french if target == "fr" else GERMAN.nouns_in_german
     assert (
         sum(not translations[word].isdisjoint(right) for word in WORDS_OF_TWO_SENSES) >= LEAST_NOUNS
     )

@@ -5,10 +5,10 @@ from itertools import islice
 
 from tests.tools.grammar_checker.english.reader import EnglishReader
 from tests.tools.grammar_checker.english.reader import split as split_english
-from tests.tools.grammar_checker.french.nouns import NAMES, WORDS
 from tests.tools.grammar_checker.french.reader import FrenchReader
 from tests.tools.grammar_checker.french.sound import check_sound
 from tests.tools.grammar_checker.french.sound import split as split_french
+from tests.tools.grammar_checker.french.words import WORDS
 from tests.tools.grammar_checker.german.reader import GermanReader
 from tests.tools.grammar_checker.reader import Reader
 from tests.tools.grammar_checker.translation import (
@@ -20,6 +20,7 @@ from tests.tools.grammar_checker.translation import (
     differences,
     wrong_references,
 )
+from tests.tools.grammar_checker.words import NAMES
 
 INFINITIVES = WORDS.infinitives - WORDS.nouns.keys()
 MOST_CHOICES = 5  # most ambiguous words of a reading that are read otherwise

@@ -3,8 +3,10 @@
 from collections import defaultdict
 from functools import cache
 
+from tests.tools.grammar_checker.english.words import WORDS as ENGLISH
+from tests.tools.grammar_checker.french.words import WORDS as FRENCH
 from tests.tools.grammar_checker.german.words import WORDS as GERMAN
-from tests.tools.grammar_checker.words import english, french, read_lines, senses
+from tests.tools.grammar_checker.words import read_lines, senses
 
 FRENCH_SENSES = senses("french/senses.txt")
 GERMAN_SENSES = senses("german/senses.txt")
@@ -38,14 +40,14 @@ def gender_of_french(noun: str) -> str:
 @cache
 def human_of_french(noun: str) -> str:
     """Return ``h`` for a person, ``-`` for others, nothing if a French noun may be both."""
-    kinds = {form.human for word in _english_of(noun) for form in english().nouns[word]}
+    kinds = {form.human for word in _english_of(noun) for form in ENGLISH.nouns[word]}
     return kinds.pop() if len(kinds) == 1 and kinds != {"b"} else ""
 
 
 @cache
 def is_mass_in_french(noun: str) -> bool:
     """Return whether a French noun translates an English one without a plural (*sel*)."""
-    return any(word in english().masses for word in _english_of(noun))
+    return any(word in ENGLISH.masses for word in _english_of(noun))
 
 
 def _english_of(noun: str) -> list[str]:
@@ -55,7 +57,7 @@ def _english_of(noun: str) -> list[str]:
 @cache
 def _english_by_french() -> dict[str, list[str]]:
     found: dict[str, list[str]] = defaultdict(list)
-    for word, words in english().nouns_in_french.items():
+    for word, words in ENGLISH.nouns_in_french.items():
         for each in words:
             found[each].append(word)
     return dict(found)
@@ -63,8 +65,8 @@ def _english_by_french() -> dict[str, list[str]]:
 
 def _french_genders(noun: str) -> set[str]:
     kinds = FRENCH_SENSES
-    words = (word for word in english().nouns_in_french[noun] if _is_person(word, kinds))
-    return {gender for word in words for form in french().nouns[word] for gender in form.genders}
+    words = (word for word in ENGLISH.nouns_in_french[noun] if _is_person(word, kinds))
+    return {gender for word in words for form in FRENCH.nouns[word] for gender in form.genders}
 
 
 def _german_genders(noun: str) -> set[str]:
@@ -107,7 +109,7 @@ def _excluded() -> dict[tuple[str, str], frozenset[str]]:
 @cache
 def _kinds(noun: str) -> frozenset[str]:
     """Return what an English noun may be, if it has two senses."""
-    words = english().nouns_in_french.get(noun, frozenset())
+    words = ENGLISH.nouns_in_french.get(noun, frozenset())
     return frozenset(FRENCH_SENSES[word] for word in words if word in FRENCH_SENSES)
 
 

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
+from tests.tools.grammar_checker.english.words import WORDS as ENGLISH
 from tests.tools.grammar_checker.german.words import WORDS as GERMAN
 from tests.tools.grammar_checker.senses import FRENCH_SENSES, GERMAN_SENSES, decided
-from tests.tools.grammar_checker.words import english, read_lines
+from tests.tools.grammar_checker.words import read_lines
 
 OWNED_OBJECT = "owner of the object"
 
@@ -119,7 +120,6 @@ def _without_class(genders: frozenset[str]) -> frozenset[str]:
 
 
 Table = Mapping[str, frozenset[str]]
-ENGLISH = english()
 
 
 class Translations(NamedTuple):

@@ -1,11 +1,11 @@
 """English noun phrases: determiner, order of adjectives, number."""
 
+from tests.tools.grammar_checker.english.words import WORDS
 from tests.tools.grammar_checker.parts import Phrase, united
 from tests.tools.grammar_checker.reader import Reader
 from tests.tools.grammar_checker.senses import natural_genders
-from tests.tools.grammar_checker.words import NounForm, english, expressions, names
+from tests.tools.grammar_checker.words import NAMES, NounForm, expressions
 
-WORDS, NAMES = english(), names()
 ANY, ONE, MANY = None, False, True
 DETERMINERS: dict[str, bool | None] = {
     "the": ANY, "a": ONE, "an": ONE, "some": MANY, "any": MANY, "this": ONE, "these": MANY,

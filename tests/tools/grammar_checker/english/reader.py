@@ -2,8 +2,6 @@
 
 from collections import Counter
 
-from tests.tools.grammar_checker.english.comparatives import needs_ending
-from tests.tools.grammar_checker.english.forms import WORDS
 from tests.tools.grammar_checker.english.verbs import (
     BE,
     COMPARING,
@@ -13,6 +11,7 @@ from tests.tools.grammar_checker.english.verbs import (
     STATES,
     EnglishVerbs,
 )
+from tests.tools.grammar_checker.english.words import WORDS, needs_ending
 from tests.tools.grammar_checker.parts import Clause, Phrase, may_be_one
 from tests.tools.grammar_checker.words import written
 

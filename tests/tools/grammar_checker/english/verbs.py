@@ -1,6 +1,7 @@
 """English verb groups: auxiliaries, negation, questions, participles, particles."""
 
-from tests.tools.grammar_checker.english.forms import WORDS, EnglishNouns
+from tests.tools.grammar_checker.english.forms import EnglishNouns
+from tests.tools.grammar_checker.english.words import WORDS
 from tests.tools.grammar_checker.parts import Clause
 from tests.tools.grammar_checker.words import PERSONS
 

@@ -1,19 +1,12 @@
 """French noun phrases: determiners, adjectives, agreement."""
 
 from tests.tools.grammar_checker.french.sound import elides
+from tests.tools.grammar_checker.french.words import WORDS, AdjectiveForm
 from tests.tools.grammar_checker.parts import Clause, Phrase
 from tests.tools.grammar_checker.reader import Reader
 from tests.tools.grammar_checker.senses import is_mass_in_french
-from tests.tools.grammar_checker.words import (
-    AdjectiveForm,
-    NounForm,
-    VerbForm,
-    expressions,
-    french,
-    names,
-)
+from tests.tools.grammar_checker.words import NAMES, NounForm, VerbForm, expressions
 
-WORDS, NAMES = french(), names()
 DETERMINERS: dict[str, tuple[str, bool]] = {
     "le": ("m", False), "la": ("f", False), "l'": ("mf", False), "les": ("mf", True),
     "un": ("m", False), "une": ("f", False), "des": ("mf", True), "du": ("m", False),

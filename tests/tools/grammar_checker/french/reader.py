@@ -3,12 +3,12 @@
 import re
 from itertools import pairwise
 
-from tests.tools.grammar_checker.french.nouns import DETERMINERS, WORDS
+from tests.tools.grammar_checker.french.nouns import DETERMINERS
 from tests.tools.grammar_checker.french.relatives import DEFINITE, PLACES, FrenchRelatives
 from tests.tools.grammar_checker.french.verbs import RANKS, is_pronominal
+from tests.tools.grammar_checker.french.words import WORDS, AdjectiveForm
 from tests.tools.grammar_checker.parts import Clause, Phrase, may_be_one, united
 from tests.tools.grammar_checker.senses import gender_of_french, human_of_french
-from tests.tools.grammar_checker.words import AdjectiveForm
 
 PRONOUNS: dict[str, tuple[int, str, bool]] = {
     "je": (1, "mf", False), "j'": (1, "mf", False), "nous": (1, "mf", True),

@@ -1,7 +1,7 @@
 """French prepositions, and the relative clauses that begin with them."""
 
-from tests.tools.grammar_checker.french.nouns import WORDS
 from tests.tools.grammar_checker.french.verbs import FrenchVerbs
+from tests.tools.grammar_checker.french.words import WORDS
 from tests.tools.grammar_checker.parts import Clause
 from tests.tools.grammar_checker.senses import human_of_french
 from tests.tools.grammar_checker.words import written

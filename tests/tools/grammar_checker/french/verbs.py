@@ -3,9 +3,10 @@
 from dataclasses import replace
 from typing import NamedTuple
 
-from tests.tools.grammar_checker.french.nouns import WORDS, FrenchNouns
+from tests.tools.grammar_checker.french.nouns import FrenchNouns
+from tests.tools.grammar_checker.french.words import AVOIR, WORDS
 from tests.tools.grammar_checker.parts import Clause, Phrase
-from tests.tools.grammar_checker.words import VerbForm, auxiliary_forms
+from tests.tools.grammar_checker.words import VerbForm
 
 RANKS = {
     "me": 0, "m'": 0, "nous": 0, "se": 0, "s'": 0, "le": 1, "la": 1, "l'": 1, "les": 1, "lui": 2,
@@ -14,7 +15,6 @@ RANKS = {
 DIRECT = {
     "le": ("m", False), "la": ("f", False), "l'": ("mf", False), "les": ("mf", True),
 }  # fmt: skip
-AVOIR = auxiliary_forms()
 COMPOUND = {"present": "compound", "subjunctive": "past subjunctive"}
 """Compound tenses by the tense of their auxiliary."""
 NEGATIONS = ("pas", "jamais")

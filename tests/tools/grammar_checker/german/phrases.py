@@ -6,9 +6,8 @@ from functools import cache
 from typing import NamedTuple
 
 from tests.tools.grammar_checker.german.words import EXPRESSIONS, WORDS, NounForm
-from tests.tools.grammar_checker.words import names
+from tests.tools.grammar_checker.words import NAMES
 
-NAMES = names()
 CASES, GENDERS = "nadg", "mfnp"
 STRONG = {
     "m": ("er", "en", "em", "en"), "f": ("e", "e", "er", "er"),

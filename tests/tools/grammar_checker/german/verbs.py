@@ -4,11 +4,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from tests.tools.grammar_checker.german.items import GermanItems
-from tests.tools.grammar_checker.german.words import PAST, PRESENT, WORDS
+from tests.tools.grammar_checker.german.words import PAST, PRESENT, UNREAL, WORDS
 
 ANY = ("1s", "3s", "1p", "3p")
-SHORT = frozenset(("sein", "haben", "können", "müssen", "wollen", "dürfen"))
-"""Verbs whose unreal form is one word (*wäre*), not *würde* with an infinitive."""
 
 
 class Group(NamedTuple):
@@ -123,7 +121,7 @@ class GermanVerbs(GermanItems):
     def _after_werden(self, place: int, group: Group) -> Iterator[tuple[int, Group]]:
         """Yield infinitives after *wird* and *würde*: one, or one with a modal verb."""
         for end, inner in self._infinitives(place):
-            if group.tense != "unreal" or inner.lowest not in SHORT:
+            if group.tense != "unreal" or inner.lowest not in UNREAL:
                 yield end, _under(group, inner)
             for modal in WORDS.infinitives.get(self.words[end], ()):
                 if group.tense != "unreal" and takes(modal, "bare"):
@@ -159,7 +157,7 @@ class GermanVerbs(GermanItems):
             if takes(form.lemma, "bare"):
                 yield end + 1, _under(Group((form.lemma,), form.tense, form.persons), inner)
         for group in helping(word, "infinitive"):
-            if group.tense != "unreal" or inner.lowest not in SHORT:
+            if group.tense != "unreal" or inner.lowest not in UNREAL:
                 yield end + 1, _under(group, inner)
         for group in helping(after, "infinitive"):
             for modal in WORDS.infinitives.get(word, ()):

@@ -1,12 +1,11 @@
 """The German words of the checker by form, read from the text files beside this module."""
 
 from collections import defaultdict
-from functools import cache
+from collections.abc import Iterable
 from typing import NamedTuple
 
-from tests.tools.grammar_checker.words import expressions, read_lines, translations
+from tests.tools.grammar_checker.words import Forms, expressions, read_lines, translations
 
-FIXED = "german/fixed.txt"
 Persons = tuple[tuple[str, ...], ...]
 PRESENT: Persons = ("1s",), ("3s",), ("1p", "3p")
 PAST: Persons = ("1s", "3s"), ("1p", "3p")
@@ -52,26 +51,6 @@ class Frame(NamedTuple):
     preposition: str
     case: str  # the case after the preposition
     clause: str  # ``dass``, ``zu``, ``bare`` or ``quality``; empty for none of them
-
-
-class German(NamedTuple):
-    nouns: dict[str, list[NounForm]]
-    masses: frozenset[str]  # nouns that have no plural, in one sense at least
-    adjectives: dict[str, list[tuple[str, str]]]  # adjectives with their endings
-    ranks: dict[str, int]  # adjectives with the places of their classes, which are those of English
-    qualities: frozenset[str]  # adjectives without an ending
-    comparatives: dict[str, str]  # forms such as *größer*, with the adjectives
-    persons: frozenset[str]  # nouns that can only be persons
-    others: frozenset[str]  # nouns that cannot
-    finite: dict[str, list[FiniteForm]]  # forms without their separable prefixes
-    joined: dict[str, list[FiniteForm]]  # forms with their separable prefixes
-    infinitives: dict[str, list[str]]
-    with_zu: dict[str, list[str]]  # infinitives with *zu* inside
-    participles: dict[str, list[str]]
-    frames: dict[str, list[Frame]]
-    nouns_in_german: dict[str, frozenset[str]]
-    verbs_in_german: dict[str, frozenset[str]]
-    adjectives_in_german: dict[str, frozenset[str]]
 
 
 def _list(cell: str) -> list[str]:
@@ -125,7 +104,7 @@ def _ranks() -> dict[str, int]:
     }
 
 
-def _comparatives(qualities: frozenset[str]) -> dict[str, str]:
+def _comparatives(qualities: Iterable[str]) -> dict[str, str]:
     found = {}
     for lemma in qualities:
         stem = lemma[:-2] + "l" if lemma.endswith("el") else lemma.removesuffix("e")
@@ -151,52 +130,54 @@ def _frame(text: str, auxiliary: str) -> Frame:
     return Frame(auxiliary, reflexive, "".join(sorted(cases)), preposition, case[:1], clause)
 
 
-class _Verbs(NamedTuple):
-    """The verb forms of ``German``, while they are read."""
+class German:
+    """German words by form."""
 
-    finite: dict[str, list[FiniteForm]]
-    joined: dict[str, list[FiniteForm]]
-    infinitives: dict[str, list[str]]
-    with_zu: dict[str, list[str]]
-    participles: dict[str, list[str]]
-    frames: dict[str, list[Frame]]
+    def __init__(self) -> None:
+        self.nouns = _nouns()
+        self.masses = frozenset(  # nouns that have no plural, in one sense at least
+            cells[0]
+            for cells in read_lines("german/nouns.txt")
+            if cells[4] == "-" and cells[2] != "adj"
+        )
+        self.persons = _of_kind("h")  # nouns that can only be persons
+        self.others = _of_kind("-")  # nouns that cannot
+        self.adjectives = _adjectives()  # adjectives with their endings
+        self.ranks = _ranks()  # with the places of their classes, which are those of English
+        self.qualities = self.ranks.keys()  # adjectives without an ending
+        self.comparatives = _comparatives(self.qualities)  # *größer* and the like
+        self.finite: Forms[FiniteForm] = defaultdict(list)  # without their separable prefixes
+        self.joined: Forms[FiniteForm] = defaultdict(list)  # with their separable prefixes
+        self.infinitives: Forms[str] = defaultdict(list)
+        self.with_zu: Forms[str] = defaultdict(list)  # infinitives with *zu* inside
+        self.participles: Forms[str] = defaultdict(list)
+        self.frames: Forms[Frame] = {}
+        for cells in read_lines("german/verbs.txt"):
+            self._add_verb(*cells[:6])
+        self.nouns_in_german, self.verbs_in_german, self.adjectives_in_german = (
+            translations(f"german/{name}.txt") for name in ("nouns", "verbs", "adjectives")
+        )
+
+    def _add_verb(
+        self, name: str, auxiliary: str, takes: str, present: str, past: str, participle: str
+    ) -> None:
+        prefix, _, base = name.rpartition("|")
+        for tense, persons, forms in (("present", PRESENT, present), ("past", PAST, past)):
+            for which, form in zip(persons, forms.split(), strict=True):
+                reading = FiniteForm(name, prefix, tense, which)
+                self.finite[form].append(reading)
+                self.joined[prefix + form].append(reading)
+        for which, ending in zip(PAST, ("", "n"), strict=True):
+            if name in UNREAL:
+                reading = FiniteForm(name, "", "unreal", which)
+                for table in (self.finite, self.joined):
+                    table[UNREAL[name] + ending].append(reading)
+        self.infinitives[prefix + base].append(name)
+        if prefix:
+            self.with_zu[f"{prefix}zu{base}"].append(name)
+        self.participles[participle].append(name)
+        self.frames[name] = [_frame(text, auxiliary) for text in takes.split(", ")]
 
 
-def _add_verb(verbs: _Verbs, cells: list[str]) -> None:
-    name, auxiliary, takes, present, past, participle, _ = cells
-    prefix, _, base = name.rpartition("|")
-    for tense, persons, forms in (("present", PRESENT, present), ("past", PAST, past)):
-        for which, form in zip(persons, forms.split(), strict=True):
-            reading = FiniteForm(name, prefix, tense, which)
-            verbs.finite.setdefault(form, []).append(reading)
-            verbs.joined.setdefault(prefix + form, []).append(reading)
-    for which, ending in zip(PAST, ("", "n"), strict=True):
-        if name in UNREAL:
-            reading = FiniteForm(name, "", "unreal", which)
-            for table in (verbs.finite, verbs.joined):
-                table.setdefault(UNREAL[name] + ending, []).append(reading)
-    verbs.infinitives.setdefault(prefix + base, []).append(name)
-    if prefix:
-        verbs.with_zu.setdefault(f"{prefix}zu{base}", []).append(name)
-    verbs.participles.setdefault(participle, []).append(name)
-    verbs.frames[name] = [_frame(text, auxiliary) for text in takes.split(", ")]
-
-
-@cache
-def german() -> German:
-    verbs = _Verbs({}, {}, {}, {}, {}, {})
-    for cells in read_lines("german/verbs.txt"):
-        _add_verb(verbs, cells)
-    nouns = list(read_lines("german/nouns.txt"))
-    masses = frozenset(cells[0] for cells in nouns if cells[4] == "-" and cells[2] != "adj")
-    qualities = frozenset(cells[0] for cells in read_lines("german/adjectives.txt"))
-    lists = ("nouns", "verbs", "adjectives")
-    in_german = [translations(f"german/{name}.txt") for name in lists]
-    return German(
-        _nouns(), masses, _adjectives(), _ranks(), qualities, _comparatives(qualities),
-        _of_kind("h"), _of_kind("-"), *verbs, *in_german,
-    )  # fmt: skip
-
-
-WORDS = german()
-EXPRESSIONS = expressions(FIXED)
+WORDS = German()
+EXPRESSIONS = expressions("german/fixed.txt")
