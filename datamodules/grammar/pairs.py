@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from datamodules.grammar.drawing.draws import Random, Tables
+from datamodules.grammar.drawing.draws import Random
 from datamodules.grammar.languages.language import PLAYED, Cache, Language, Piece, Played, Text
 from datamodules.grammar.meaning.phrases import Joined
 
@@ -48,10 +48,7 @@ def _links(
     """Link words with the same role in the same unit, surely unless either side is unsure."""
     units: dict[int, list[tuple[Piece, int]]] = {}
     for piece, unit, first in source.pieces:
-        if unit in units:
-            units[unit].append((piece, first))
-        else:
-            units[unit] = [(piece, first)]
+        units.setdefault(unit, []).append((piece, first))
     found: set[int] = set()  # source word, target word, and 1 if their link is only possible
     for piece, unit, first in target.pieces:
         alike = _ALIKE[piece.shape]
@@ -64,10 +61,10 @@ def _links(
     )
 
 
-def _alike(target: int) -> Tables[int, Played]:
+def _alike(target: int) -> Cache[int, Played]:
     """Return, by the shape of a source piece, the words that play the same role in a target piece,
     and 1 if a link is only possible."""
-    return Tables(
+    return Cache(
         lambda source: tuple(
             (word, number, unsure | other_unsure)
             for word, role, unsure in PLAYED[source]
@@ -81,7 +78,7 @@ def _link(link: int) -> str:
     return f"{link >> _LEFT}{'?' if link & 1 else '-'}{link % (1 << _LEFT) >> 1}"
 
 
-_ALIKE, _LINKS = Tables(_alike), Cache(_link)
+_ALIKE, _LINKS = Cache(_alike), Cache(_link)
 
 
 def punctuated(text: str, meaning: Sequence[Joined]) -> str:

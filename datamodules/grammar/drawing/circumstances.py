@@ -10,7 +10,7 @@ from datamodules.grammar.drawing.noun_phrases import (
     kind_of,
 )
 from datamodules.grammar.drawing.plans import ClausePlace
-from datamodules.grammar.drawing.vocabulary import TimeKey, is_lasting
+from datamodules.grammar.drawing.vocabulary import is_lasting
 from datamodules.grammar.meaning.phrases import (
     ANIMATE,
     HUMAN,
@@ -219,7 +219,7 @@ class Circumstances(NounPhrases):
         section = "time_habit" if self.habit else "time_" + self.tense
         most = min(4, max(spare, _TOPIC_WORDS))
         where = "topic" if topic else "front" if first else "comment" if moves else "end"
-        table = self.vocabulary.times[TimeKey(section, most, where, clause.mode.negation != "")]
+        table = self.vocabulary.times[section, most, where, clause.mode.negation != ""]
         expression = None if table is None else table.draw(random)
         if expression is None or expression.name in self.said:
             return 0

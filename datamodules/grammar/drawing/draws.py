@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable
 from decimal import Context, Decimal
 from functools import cache
 from itertools import accumulate
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, TypeVarTuple
 
 T = TypeVar("T")
-Key = TypeVar("Key")
+Parts = TypeVarTuple("Parts")
 Random = Callable[[], float]  # a function that draws a number uniformly from [0, 1)
 
 
@@ -28,15 +28,15 @@ class Pool(Generic[T]):
         return self.items[bisect(self.bounds, random())]
 
 
-class Tables(dict[Key, T]):
-    """Tables by key, built where first needed."""
+class Tables(dict[tuple[*Parts], T]):
+    """Tables by key, built from the parts of the key where first needed."""
 
-    def __init__(self, build: Callable[[Key], T]) -> None:
+    def __init__(self, build: Callable[[*Parts], T]) -> None:
         super().__init__()
         self._build = build
 
-    def __missing__(self, key: Key) -> T:
-        built = self[key] = self._build(key)
+    def __missing__(self, key: tuple[*Parts]) -> T:
+        built = self[key] = self._build(*key)
         return built
 
 

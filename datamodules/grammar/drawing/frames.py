@@ -122,9 +122,10 @@ class Frames(Circumstances):
         self.participants(clause, frame, subject, place)
         return FRAMES[frame][1] - 2 * place.governs - (place.given is not None)
 
-    def _build_frames(self, key: tuple[str, int, bool, str, str, bool]) -> Pool[str]:
+    def _build_frames(
+        self, kind: str, words: int, host: bool, limit: str, mark: str, present: bool
+    ) -> Pool[str]:
         """Return the frames with verbs for a class of subjects (any class: empty), by weight."""
-        kind, words, host, limit, mark, present = key
         possible = {frame for frame in FRAMES if self._is_possible(frame, kind, mark)}
         possible = possible.intersection(_ALLOWED.get(limit, _EVENTS)) or possible
         # A report of the past would need tenses of its own.
@@ -179,13 +180,14 @@ class Frames(Circumstances):
             mode = mode._replace(subjunctive=place.subjunctive, passive=passive)
         return mode
 
-    def _build_gaps(self, key: tuple[str, bool, str]) -> tuple[Pool[str] | None, Pool[str] | None]:
+    def _build_gaps(
+        self, kind: str, host: bool, mark: str
+    ) -> tuple[Pool[str] | None, Pool[str] | None]:
         """Return what the antecedent of a relative clause may be in it, by its class: subject or
         object, and others.
 
         A verb whose object is the antecedent has no noun after it that could hold another clause.
         """
-        kind, host, mark = key
         share = SUBJECT_GAP_SHARE if kind in HUMAN else THING_GAP_SHARE
         usual = {
             "subject": share * self._has_predicate(kind, mark),

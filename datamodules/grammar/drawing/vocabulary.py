@@ -1,16 +1,15 @@
 """Tables of words by class: which nouns, verbs and adjectives fit, and how often each is drawn."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar, TypeVarTuple
 
 from datamodules.grammar.drawing.draws import Pool, Tables, zipf_weights
 from datamodules.grammar.meaning.lexicon import lexicon
 from datamodules.grammar.meaning.phrases import (
-    ANIMATE,
     CATEGORIES,
-    HUMAN,
     KINDS,
+    LIFELESS,
     OBJECTS,
     Adjective,
     Expression,
@@ -22,13 +21,13 @@ from datamodules.grammar.meaning.phrases import (
 OFFSET = 12  # of the law of Zipf and Mandelbrot, for nouns, verbs and adjectives
 PLURAL_SHARE = 0.38  # share of plurals among the nouns that have a plural
 OWNABLE = (*OBJECTS, "animal", "food", "idea")  # classes of nouns that may have an owner
-NOT_LIVING = tuple(kind for kind in KINDS if kind not in ANIMATE)
 NO_OWN = ("body", "landmark", "material", "event")
 """Classes without possessives: languages differ in how they say *her hand*."""
 
 NounForm: TypeAlias = tuple[Noun, bool]  # a noun, and whether it is plural
 Kinds: TypeAlias = tuple[str, ...]
 Word = TypeVar("Word")
+Parts = TypeVarTuple("Parts")
 
 _DETERMINERS: dict[str, dict[str, float]] = {
     "singular": {"the": 8, "a": 5, "this": 1.2, "my": 0.8, "our": 0.5, "every": 0.2, "own": 2.5},
@@ -37,7 +36,6 @@ _DETERMINERS: dict[str, dict[str, float]] = {
         "three": 0.4, "several": 0.4, "four": 0.2, "own": 2.5,
     },
     "mass": {"the": 4, "this": 0.5, "my": 0.4, "our": 0.4, "some": 4, "own": 1},
-    "name": {"": 1},
 }  # fmt: skip
 _COUNTS = ("two", "three", "four", "many", "several")
 _PERSONAL = ("my", "our", "own")
@@ -48,7 +46,7 @@ _NOT_AS: dict[str, tuple[str, ...]] = {
     "oblique": (), "goal": ("some", "own", "every"),
     "carried": (*_PERSONAL, "the", "this", "every", "several", "many", "some"),
     "other": ("some", "own"), "denied other": ("some", "own", "every", *_COUNTS),
-    "place": _BUT_THE, "denied place": _BUT_THE, "attribute": (*_BUT_THE, "a"),
+    "place": _BUT_THE, "attribute": (*_BUT_THE, "a"),
     "known subject": ("a", "some", "own", "every", "many", "several"),
     "part": ("some", "own", "every", *_COUNTS), "standard": ("a", "some", "own", "every", *_COUNTS),
 }  # fmt: skip
@@ -69,17 +67,6 @@ _MODALS: dict[str, tuple[tuple[Verb, str, float], ...]] = {
 """Modal verbs by tense, with their negation and their weight."""
 
 
-class TimeKey(NamedTuple):
-    """Which times fit."""
-
-    section: str
-    most_words: int
-    place: str
-    """``topic``: at opposite ends; ``front``; ``end`` in all languages, ``comment`` where it could
-    be a topic."""
-    negated: bool
-
-
 class Vocabulary:
     """The words of a corpus with their frequencies; a table is None if no word fits."""
 
@@ -88,36 +75,36 @@ class Vocabulary:
         German separates, where some of both sorts fit."""
         self.lexicon = lexicon(nouns)
         self._exponent, self._separable = exponent, separable
-        self.names = self._table([(name, False) for name in self.lexicon.names])
+        self.names = self._pool([(name, False) for name in self.lexicon.names])
         self.tenses: Pool[str] = Pool(("present", "past", "future"), (4, 4, 2))
-        self.nouns: Tables[tuple[Kinds, bool | None, Kinds], Pool[NounForm] | None]
-        self.nouns = Tables(self._nouns)  # by classes, number if one alone fits, and names barred
+        self.nouns = Tables(self._nouns)
         self.senses = Tables(self._senses)
-        self.verbs = Tables(self._verbs)
-        self.adjectives = Tables(self._adjectives)
-        self.qualities = Tables(self._qualities)
-        self.causes, self.results = Tables(self._causes), Tables(self._results)
-        self.determiners = Tables(self._determiners)
-        self.modes = Tables(self._modes)
-        self.times = Tables(self._times)
-        self.manners = Tables(self._manners)
-        self.prepositions = Tables(self._prepositions)
-        self.conjunctions = Tables(self._conjunctions)
+        self.verbs: Tables[str, str, Noun | str, str, Pool[Verb] | None] = Tables(self._verbs)
+        self.determiners, self.modes = Tables(self._determiners), Tables(self._modes)
+        self.adjectives = self._pools(self._adjectives, OFFSET)
+        self.qualities = self._pools(self._qualities, OFFSET)
+        self.causes, self.results = self._pools(self._causes), self._pools(self._results)
+        self.times, self.manners = self._pools(self._times), self._pools(self._manners)
+        self.prepositions = self._pools(self._prepositions)
+        self.conjunctions = self._pools(self._conjunctions)
         self.expressions = {
-            section: self._table(words) for section, words in self.lexicon.expressions.items()
+            section: self._pool(words) for section, words in self.lexicon.expressions.items()
         }
         self.described = tuple(kind for kind in KINDS if self.qualities[kind, False])
         """Classes of nouns with an adjective that may stand after *be*."""
 
-    def _table(self, words: Sequence[Word], offset: int = 0) -> Pool[Word]:
+    def _pool(self, words: Sequence[Word], offset: int = 0) -> Pool[Word]:
         return Pool(words, zipf_weights(len(words), self._exponent, offset))
 
-    def _table_or_none(self, words: Sequence[Word], offset: int = 0) -> Pool[Word] | None:
-        return self._table(words, offset) if words else None
+    def _pools(
+        self, find: Callable[[*Parts], list[Word]], offset: int = 0
+    ) -> Tables[*Parts, Pool[Word] | None]:
+        """Return pools of what is found for a key; None for nothing."""
+        return Tables(lambda *key: self._pool(words, offset) if (words := find(*key)) else None)
 
-    def _nouns(self, key: tuple[Kinds, bool | None, Kinds]) -> Pool[NounForm] | None:
-        """Return the nouns of some classes, or with some names, but not those barred."""
-        kinds, plural, barred = key
+    def _nouns(self, kinds: Kinds, plural: bool | None, barred: Kinds) -> Pool[NounForm] | None:
+        """Return the nouns of some classes, or with some names, but not those barred; of one
+        number, if it is given."""
         weights = zipf_weights(len(self.lexicon.nouns), self._exponent, OFFSET)
         ranked = [
             (noun, weight)
@@ -126,11 +113,10 @@ class Vocabulary:
         ]
         return _forms(ranked, plural)
 
-    def _senses(self, key: tuple[Verb, bool]) -> Pool[NounForm] | None:
+    def _senses(self, verb: Verb, is_subject: bool) -> Pool[NounForm] | None:
         """Return the nouns with two senses of which a verb excludes one, as its subject or not."""
-        verb, is_subject = key
         if is_subject:
-            kinds, excluded = verb.subjects, NOT_LIVING if verb.living else ()
+            kinds, excluded = verb.subjects, LIFELESS if verb.living else ()
         else:
             kinds, excluded = verb.objects, verb.excludes
         fitting = [
@@ -142,13 +128,12 @@ class Vocabulary:
         weights = zipf_weights(len(fitting), self._exponent, OFFSET)
         return _forms(list(zip(fitting, weights, strict=True)), None)
 
-    def _verbs(self, key: tuple[str, str, Noun | str, str]) -> Pool[Verb] | None:
+    def _verbs(self, frame: str, subject: str, object_: Noun | str, mark: str) -> Pool[Verb] | None:
         """Return the verbs of a frame that fit a class as subject, and a noun or class as object
         (any: empty).
 
-        The last part of the key holds the marks that the verbs must have, or ``event``.
+        ``mark`` holds the marks that the verbs must have, or ``event``.
         """
-        frame, subject, object_, mark = key
         if object_:
             every = self.verbs[frame, subject, "", mark]
             fitting = [verb for verb in every.items if _governs(verb, object_)] if every else []
@@ -175,78 +160,63 @@ class Vocabulary:
     def _has_object(self, verb: Verb) -> bool:
         return not verb.objects or self.nouns[verb.objects, None, verb.barred] is not None
 
-    def _adjectives(self, key: tuple[str, Adjective | None]) -> Pool[Adjective] | None:
+    def _adjectives(self, kind: str, other: Adjective | None) -> list[Adjective]:
         """Return the adjectives before a noun of a class, beside another one or alone."""
-        kind, other = key
-        fitting = [
+        return [
             adjective
             for adjective in self.lexicon.adjectives
             if kind in adjective.kinds
             and adjective.attributive
             and (other is None or not (adjective.alone or _of_one_rank(adjective, other)))
         ]
-        return self._table_or_none(fitting, OFFSET)
 
-    def _qualities(self, key: tuple[str, bool]) -> Pool[Adjective] | None:
-        """Return the adjectives after *be* for a class: all, or those that come and go.
-
-        *French* is a noun there, of a person.
-        """
-        kind, passing = key
-        fitting = [
+    def _qualities(self, kind: str, passing: bool) -> list[Adjective]:
+        """Return the adjectives after *be* for a class: all, or those that come and go."""
+        return [
             adjective
             for adjective in self.lexicon.adjectives
             if kind in adjective.kinds
             and adjective.predicative
-            and not (adjective.category == "origin" and kind in HUMAN)
             and not (passing and is_lasting(adjective))
         ]
-        return self._table_or_none(fitting, OFFSET)
 
-    def _causes(self, key: tuple[str, Verb]) -> Pool[Adjective] | None:
+    def _causes(self, kind: str, verb: Verb) -> list[Adjective]:
         """Return the qualities of a class that are a reason for what a verb says."""
-        kind, verb = key
-        qualities = self.qualities[kind, False]
-        items = () if qualities is None else qualities.items
-        return self._table_or_none([one for one in items if verb.name in one.results])
+        return [one for one in self._qualities(kind, False) if verb.name in one.results]
 
-    def _results(self, key: tuple[str, Adjective]) -> Pool[Verb] | None:
+    def _results(self, kind: str, quality: Adjective) -> list[Verb]:
         """Return the verbs that say what somebody of a class does because of a quality."""
-        kind, quality = key
-        return self._table_or_none(
-            [
-                verb
-                for verb in self.lexicon.verbs
-                if verb.name in quality.results and kind in verb.subjects and self._has_object(verb)
-            ]
-        )
+        return [
+            verb
+            for verb in self.lexicon.verbs
+            if verb.name in quality.results and kind in verb.subjects and self._has_object(verb)
+        ]
 
-    def _determiners(self, key: tuple[str, bool, str]) -> Pool[str]:
-        """Return the determiners for a count (singular, plural, mass, name) in a role.
+    def _determiners(self, count: str, plain: bool, role: str) -> Pool[str]:
+        """Return the determiners for a count (singular, plural, mass) in a role.
 
         A plain noun has no possessive.
         """
-        count, plain, role = key
         left_out = (*_NOT_AS[role], *(_PERSONAL if plain else ()))
         weights = _DETERMINERS[count].items()
         fitting = {name: weight for name, weight in weights if name not in left_out}
         return Pool(fitting, fitting.values())
 
-    def _modes(self, key: tuple[str, bool, str, str | None]) -> Pool[Mode]:
+    def _modes(self, tense: str, habit: bool, modals: str, negation: str | None) -> Pool[Mode]:
         """Return the modes of a tense, with *can* (``able``) and also *want* (``willing``).
 
         Those of a ``state`` have no adverb of frequency; all have one negation, if it is given.
         In the past, only a habit has *never*, *often* and the like; nor has a condition: *he would
         often sleep* is a habit.
         """
-        tense, habit, modals, _ = key
-        modes: list[tuple[Mode, float]] = [(Mode(tense, habit=habit), 9.0)]
-        modes += [(Mode(tense, "not", habit=habit), 0.8)]
+        plain = Mode(tense, habit=habit)
+        modes = [(plain, 9.0), (plain._replace(negation="not"), 0.8)]
         if tense in ("present", "perfect") or habit:
-            modes += [(Mode(tense, "never", habit=habit), 0.4)]
+            modes += [(plain._replace(negation="never"), 0.4)]
         if (tense == "present" or habit) and modals != "state":
             often = enumerate(self.lexicon.expressions["frequency"], 1)
-            modes += [(Mode(tense, adverb=adverb, habit=habit), 1 / n) for n, adverb in often]
+            modes += [(plain._replace(adverb=adverb), 1 / rank) for rank, adverb in often]
+        with_modal: list[tuple[Verb, str, float]] = []
         if modals == "willing":
             verbs = [
                 verb
@@ -254,58 +224,49 @@ class Vocabulary:
                 if verb.frame == "infinitive"
                 and not (tense in ("perfect", "future") and verb.state)
             ]
-            modes += [
-                (Mode(tense, negation, modal=verb, habit=habit), weight / rank)
-                for negation, weight in (("", 2.0), ("not", 0.1))
-                for rank, verb in enumerate(verbs, 1)
-            ]
+            for negated, weight in (("", 2.0), ("not", 0.1)):
+                with_modal += [(verb, negated, weight / n) for n, verb in enumerate(verbs, 1)]
         if modals in ("able", "willing"):
-            modes += [
-                (Mode(tense, negation, modal=verb, habit=habit), weight)
-                for verb, negation, weight in _MODALS.get(tense, ())
-            ]
-        if key[3] is not None:
-            modes = [(mode, weight) for mode, weight in modes if mode.negation == key[3]]
+            with_modal += _MODALS.get(tense, ())
+        modes += [
+            (plain._replace(negation=negated, modal=verb), weight)
+            for verb, negated, weight in with_modal
+        ]
+        if negation is not None:
+            modes = [(mode, weight) for mode, weight in modes if mode.negation == negation]
         return Pool(*zip(*modes, strict=True))
 
-    def _times(self, key: TimeKey) -> Pool[Expression] | None:
-        fitting = [
-            time if key.place != "end" else replace(time, kinds=())
-            for time in self.lexicon.expressions[key.section]
-            if time.words <= key.most_words
-            and ("topic" in time.kinds if key.place == "topic" else True)
-            and ("topic" not in time.kinds if key.place == "comment" else True)
-            and not (key.negated and "affirmed" in time.kinds)
+    def _times(self, section: str, most_words: int, where: str, negated: bool) -> list[Expression]:
+        """Return the times of at most some words: at opposite ends (``topic``), in ``front``, at
+        the ``end`` in all languages, or there where one could be a topic (``comment``)."""
+        return [
+            time if where != "end" else replace(time, kinds=())
+            for time in self.lexicon.expressions[section]
+            if time.words <= most_words
+            and (where not in ("topic", "comment") or ("topic" in time.kinds) == (where == "topic"))
+            and not (negated and "affirmed" in time.kinds)
         ]
-        return self._table_or_none(fitting)
 
-    def _manners(self, key: tuple[str, Verb]) -> Pool[Expression] | None:
+    def _manners(self, kind: str, verb: Verb) -> list[Expression]:
         """Return the adverbs of manner for a class of subjects and a verb."""
-        kind, verb = key
-        fitting = [
+        return [
             adverb
             for adverb in self.lexicon.expressions["manner"]
-            if kind in adverb.kinds
-            and adverb.words == 1
-            and (not adverb.fits or verb.name in adverb.fits or verb.frame in adverb.fits)
+            if kind in adverb.kinds and adverb.words == 1 and verb.name in adverb.fits
         ]
-        return self._table_or_none(fitting)
 
-    def _prepositions(self, key: tuple[str, str, bool | None]) -> Pool[Expression] | None:
+    def _prepositions(self, section: str, kind: str, plural: bool | None) -> list[Expression]:
         """Return prepositions of a section by the class before them, and the number behind."""
-        section, kind, plural = key
-        fitting = [
+        return [
             preposition
             for preposition in self.lexicon.expressions[section]
             if kind in preposition.fits and self.nouns[preposition.kinds, plural, ()] is not None
         ]
-        return self._table_or_none(fitting)
 
-    def _conjunctions(self, key: tuple[str, frozenset[str]]) -> Pool[Expression] | None:
+    def _conjunctions(self, tense: str, left_out: frozenset[str]) -> list[Expression]:
         """Return the conjunctions that may join clauses of a tense, but some."""
-        tense, left_out = key
         section = self.lexicon.expressions[f"conjunctions_{tense}"]
-        return self._table_or_none([word for word in section if word.name not in left_out])
+        return [word for word in section if word.name not in left_out]
 
 
 def _forms(ranked: Sequence[tuple[Noun, float]], plural: bool | None) -> Pool[NounForm] | None:
