@@ -17,9 +17,9 @@ from datamodules.corpus import Corpus, ParallelText, Split, add_left_out
 from datamodules.errors import UserError
 from datamodules.grammar.contrast.drawing import draw_contrast
 from datamodules.grammar.disjoint import Disjoint, Overlap, chooser, key_of
-from datamodules.grammar.drawing.noun_phrases import NothingLeftError
 from datamodules.grammar.drawing.sentences import Sentences
 from datamodules.grammar.drawing.vocabulary import Vocabulary
+from datamodules.grammar.drawing.writer import NothingLeftError
 from datamodules.grammar.knobs import SHORTEST, Knobs, Lengths, buckets, training_lengths
 from datamodules.grammar.languages import LANGUAGES, find_language
 from datamodules.grammar.pairs import SentencePair, add_noise, write_pair

@@ -14,9 +14,9 @@ from datamodules.contrast_pairs import ContrastPair
 from datamodules.grammar.contrast.edits import Right, Site
 from datamodules.grammar.contrast.errors import CATEGORIES, CONTROLLED
 from datamodules.grammar.drawing.draws import Pool
-from datamodules.grammar.drawing.noun_phrases import NothingLeftError
 from datamodules.grammar.drawing.plans import ClausePlace, Plan
 from datamodules.grammar.drawing.sentences import Sentences
+from datamodules.grammar.drawing.writer import NothingLeftError
 from datamodules.grammar.languages.language import Language
 from datamodules.grammar.meaning.phrases import Clause, Joined, NounPhrase
 from datamodules.grammar.pairs import punctuated

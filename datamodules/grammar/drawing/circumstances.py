@@ -69,10 +69,6 @@ def may_compare(clause: Clause) -> bool:
 class Circumstances(NounPhrases):
     """Writer of all that a clause may have but does not need."""
 
-    tense: str
-    habit: bool
-    closing: bool
-
     def _surround(self, clause: Clause, frame: str, spare: int, place: ClausePlace) -> int:
         """Add what a clause may have besides its participants; return how many words are left."""
         if place.main and place.timed:
@@ -155,7 +151,7 @@ class Circumstances(NounPhrases):
             if fits and isinstance(phrase, NounPhrase):
                 return self.give_attributes(phrase, False)
         elif clause.mode.adverb is None:  # *rarely really big* has two of a kind
-            inside = self.closing or clause.gap not in ("", "shared")
+            inside = self.in_subject or clause.gap not in ("", "shared")
             meant = clause.verb.meant and not (clause.mode.negation or inside)
             if filler == "manner" and meant:
                 return self._add_manner(clause)

@@ -1,12 +1,7 @@
 """Draws clauses, with the clauses inside them."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import replace
-from typing import TypeAlias, TypeVar
-
 from datamodules.grammar.drawing.circumstances import is_negated
-from datamodules.grammar.drawing.draws import Mean, Pool, Random, Share
+from datamodules.grammar.drawing.draws import Pool
 from datamodules.grammar.drawing.frames import (
     FIRST_PERSONS,
     SPEAKERS,
@@ -15,15 +10,9 @@ from datamodules.grammar.drawing.frames import (
     is_unclear,
     taken_up,
 )
-from datamodules.grammar.drawing.noun_phrases import (
-    POSSESSIVES,
-    NothingLeftError,
-    kind_of,
-    may_be_told_apart,
-)
-from datamodules.grammar.drawing.plans import ClausePlace, Plan, WordBudget
-from datamodules.grammar.drawing.vocabulary import Vocabulary
-from datamodules.grammar.knobs import Knobs
+from datamodules.grammar.drawing.noun_phrases import POSSESSIVES, kind_of, may_be_told_apart
+from datamodules.grammar.drawing.plans import ClausePlace, Plan
+from datamodules.grammar.drawing.writer import NothingLeftError
 from datamodules.grammar.meaning.phrases import (
     HUMAN,
     THIRD_SINGULAR,
@@ -33,7 +22,6 @@ from datamodules.grammar.meaning.phrases import (
     Prepositional,
     Pronoun,
     gender_of,
-    inner_clauses,
 )
 
 MOST_TRIES, MOST_TRIES_INSIDE = 50, 30  # draws for a place, and inside another clause
@@ -48,30 +36,9 @@ LEAST_GAP = 3  # fewest words of an attribute or of a relative clause
 HABIT_SHARE = 0.3  # share of sentences whose past is one of habits, not of single events
 CONDITIONAL = ("supposed", "unreal")  # tenses of the clauses of a condition
 
-T = TypeVar("T")
-Counted: TypeAlias = tuple[WordBudget, int, int, set[object], list[float]]
-
 
 class Clauses(Frames):
     """Writer of clauses."""
-
-    def __init__(
-        self,
-        vocabulary: Vocabulary,
-        knobs: Knobs,
-        random: Random,
-        keep: Callable[[Clause], bool] | None = None,
-    ) -> None:
-        """Store the settings; a clause that ``keep`` refuses is drawn anew."""
-        super().__init__(vocabulary, knobs, random)
-        self._keep = keep
-        self.tenses = vocabulary.tenses
-        self.budget = WordBudget(0, 0, 0)
-        self.clauses = self.words = 0
-        self.deepest = 1  # most clauses around a clause of the sentence
-        self.closing = False  # whether a clause stands inside a subject
-        self._distances = Mean(knobs.distance)
-        self._measures: list[Share | Mean] = [*self.shares.values(), self._distances]
 
     def draw_tense(self) -> None:
         """Draw the tense of a sentence."""
@@ -93,34 +60,9 @@ class Clauses(Frames):
         tries = MOST_TRIES if place.main else MOST_TRIES_INSIDE
         return self.first_kept(tries, lambda: self._clause(plan, place), self._keep)
 
-    def first_kept(self, tries: int, draw: Callable[[], T], keep: Callable[[T], bool]) -> T:
-        """Draw until something is kept; nothing else counts. Raises ``NothingLeftError``."""
-        for _ in range(tries):
-            before = self.counted()
-            with suppress(NothingLeftError):
-                drawn = draw()
-                if keep(drawn):
-                    return drawn
-            self.uncount(before)
-        raise NothingLeftError
-
-    def is_kept(self, clause: Clause) -> bool:
-        """Return whether a clause that was changed may be kept, with the clauses inside it."""
-        return self._keep is None or all(map(self._keep, inner_clauses(clause)))
-
-    @contextmanager
-    def _in_tense(self, tense: str, habit: bool) -> Iterator[None]:
-        """Draw clauses inside another in a tense of their own."""
-        outer = self.tense, self.habit
-        self.tense, self.habit = tense, habit
-        try:
-            yield
-        finally:
-            self.tense, self.habit = outer
-
     def inside(self, plan: Plan, place: ClausePlace, tense: str, habit: bool = False) -> Clause:
         """Draw a clause in a tense of its own."""
-        with self._in_tense(tense, habit):
+        with self.in_tense(tense, habit):
             return self.clause(plan, place)
 
     def _clause(self, plan: Plan, place: ClausePlace) -> Clause:
@@ -140,7 +82,7 @@ class Clauses(Frames):
         distance = self._distance() if opens else 0
         written = place.gap not in ("subject", "shared") and subject.__class__ is not Pronoun
         if written and not opens:
-            self._distances.allows(0)  # counts as no words between a noun and its verb
+            self.distances.allows(0)  # counts as no words between a noun and its verb
         marks = place.first and self.habit  # nothing marks a habit behind a relative clause
         wide = distance > 0 and not marks and not place.gap
         in_subject = None
@@ -209,7 +151,7 @@ class Clauses(Frames):
         second = 0 if clause.gap else self.coordinate(subject)
         if second:
             self.words += second
-            self._distances.count(second)
+            self.distances.count(second)
         return subject
 
     def _distance(self) -> int:
@@ -218,10 +160,10 @@ class Clauses(Frames):
         The numbers are even from ``LEAST_GAP`` to twice the mean, so that all occur equally often;
         they are larger while clauses without room for any keep the mean too low.
         """
-        most = max(LEAST_GAP + 1, round(2 * self.knobs.distance + self._distances.lack / 6))
+        most = max(LEAST_GAP + 1, round(2 * self.knobs.distance + self.distances.lack / 6))
         wanted = LEAST_GAP + int(self.random() * (most - LEAST_GAP + 1))
         wanted = max(LEAST_GAP, min(wanted, self.budget.free))
-        if not self._distances.allows(wanted) or wanted > self.budget.free:
+        if not self.distances.allows(wanted) or wanted > self.budget.free:
             return 0
         self.budget.words -= wanted
         return wanted
@@ -232,18 +174,18 @@ class Clauses(Frames):
         The last noun there is an *attractor* if its number is not the number of the subject.
         """
         plural = subject.core.plural != self.shares["attractors"].draw()
-        before, outer, clause = self.words, self.closing, None
+        before, outer, clause = self.words, self.in_subject, None
         if plan is not None:
-            self.closing = True
+            self.in_subject = True
             alike = plural == subject.core.plural
             clause = self._relative(subject, around, plan, words - 1, alike)
-            self.closing = outer
+            self.in_subject = outer
         if clause is None:
             written = self.give_attributes(subject, plural)
-            self._distances.count(written)
+            self.distances.count(written)
             self.words += written
         else:
-            self._distances.count(self.words - before + 1)
+            self.distances.count(self.words - before + 1)
             inner = last_noun(clause)
             if inner is not None:
                 self.set_number(inner, plural)
@@ -320,17 +262,6 @@ class Clauses(Frames):
         place.verbs = self.vocabulary.verbs[frame, "person", governed.core.noun, place.mark]
         return place.verbs is not None
 
-    def counted(self) -> Counted:
-        """Return all that is counted and said, to take back what is not written."""
-        lacks = [measure.lack for measure in self._measures]
-        return replace(self.budget), self.clauses, self.words, {*self.said}, lacks
-
-    def uncount(self, before: Counted) -> None:
-        """Set all that is counted to what it was."""
-        self.budget, self.clauses, self.words, self.said, lacks = before
-        for measure, lack in zip(self._measures, lacks, strict=True):
-            measure.lack = lack
-
     def _teller(self, teller: Participant | None, other: NounPhrase) -> Pronoun | None:
         """Draw a pronoun for the subject of the clause around, or nothing."""
         if teller is None or self.random() >= TELLER_SHARE or kind_of(teller) not in HUMAN:
@@ -368,7 +299,7 @@ class Clauses(Frames):
         if not (isinstance(host, NounPhrase) and may_be_told_apart(host)):
             return False
         before = self.counted()
-        with self._in_tense(inner.mode.tense, inner.mode.habit):
+        with self.in_tense(inner.mode.tense, inner.mode.habit):
             self._hold(inner, Plan(depth))
         if host.relative is None:
             return False

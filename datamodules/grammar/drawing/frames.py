@@ -1,16 +1,13 @@
 """Draws what the frame of a clause needs: its verb and mode, and who and what take part."""
 
+from functools import cached_property
+
 from datamodules.grammar.drawing.circumstances import Circumstances
-from datamodules.grammar.drawing.draws import Pool, Random, Tables
-from datamodules.grammar.drawing.noun_phrases import (
-    PREDICATE_TRIES,
-    NothingLeftError,
-    kind_of,
-    noun_of,
-)
+from datamodules.grammar.drawing.draws import Pool, Tables
+from datamodules.grammar.drawing.noun_phrases import PREDICATE_TRIES, kind_of, noun_of
 from datamodules.grammar.drawing.plans import ClausePlace
-from datamodules.grammar.drawing.vocabulary import OWNABLE, Vocabulary, is_lasting
-from datamodules.grammar.knobs import Knobs
+from datamodules.grammar.drawing.vocabulary import OWNABLE, is_lasting
+from datamodules.grammar.drawing.writer import NothingLeftError
 from datamodules.grammar.meaning.phrases import (
     ANIMATE,
     FIRST_PLURAL,
@@ -70,11 +67,14 @@ _FREE: Pool[Pronoun] = Pool((_HE, _SHE, _I, _THEY, _WE), (3, 3, 3, 2, 2))
 class Frames(Circumstances):
     """Choice of the frame, the verb and the mode of a clause."""
 
-    def __init__(self, vocabulary: Vocabulary, knobs: Knobs, random: Random) -> None:
-        super().__init__(vocabulary, knobs, random)
-        self.tense, self.habit, self.doubts = "present", False, False
-        self._frames = Tables(self._build_frames)
-        self.gaps = Tables(self._build_gaps)
+    @cached_property
+    def _frames(self) -> Tables[str, int, bool, str, str, bool, Pool[str]]:
+        return Tables(self._build_frames)
+
+    @cached_property
+    def gaps(self) -> Tables[str, bool, str, tuple[Pool[str] | None, Pool[str] | None]]:
+        """What the antecedent of a relative clause may be in it."""
+        return Tables(self._build_gaps)
 
     def _frame(
         self, words: int, subject: Participant | None, place: ClausePlace

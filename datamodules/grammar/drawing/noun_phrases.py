@@ -1,15 +1,9 @@
 """Draws noun phrases."""
 
 from datamodules.grammar.drawing import open_words
-from datamodules.grammar.drawing.draws import Pool, Random, Share
-from datamodules.grammar.drawing.vocabulary import (
-    NO_OWN,
-    OWNABLE,
-    NounForm,
-    Vocabulary,
-    category_rank,
-)
-from datamodules.grammar.knobs import Knobs
+from datamodules.grammar.drawing.draws import Pool
+from datamodules.grammar.drawing.vocabulary import NO_OWN, OWNABLE, NounForm, category_rank
+from datamodules.grammar.drawing.writer import NothingLeftError, Writer
 from datamodules.grammar.meaning.phrases import (
     FIRST_PLURAL,
     FIRST_SINGULAR,
@@ -36,30 +30,10 @@ _JUDGING = ("opinion", "quality")  # categories with opposites of each other: *b
 _OF_BOTH = ("the", "a", "some", "this")  # determiners that two nouns beside each other share
 _ALONE = ("every", "title", "whose")  # determiners of phrases without *and*
 IN_TOWN = Expression("in:town", ("town",))
-_SHARES = (
-    "attractors", "comparatives", "coordination", "embedding", "fronting", "moods", "passives",
-    "perfects", "questions", "relatives", "reordering", "verbosity",
-)  # fmt: skip
-"""Knobs that are shares of the places where something is possible."""
 
 
-class NothingLeftError(Exception):
-    """Nothing fits a place that the sentence does not say already."""
-
-
-class NounPhrases:
-    """Writer of noun phrases; ``random`` decides everything."""
-
-    def __init__(self, vocabulary: Vocabulary, knobs: Knobs, random: Random) -> None:
-        self.vocabulary, self.knobs, self.random = vocabulary, knobs, random
-        self.units = 0  # number of units of the unfinished sentence
-        self.said: set[object] = set()  # nouns, and names of times, of the sentence
-        self.shares = {name: Share(getattr(knobs, name), random) for name in _SHARES}
-
-    def unit(self) -> int:
-        """Return the number of a new unit."""
-        self.units += 1
-        return self.units
+class NounPhrases(Writer):
+    """Writer of noun phrases."""
 
     def noun_phrase(
         self,

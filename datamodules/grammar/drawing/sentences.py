@@ -1,14 +1,14 @@
 """Draws the meaning of whole sentences: clauses that say something of one topic."""
 
 from collections import defaultdict
-from collections.abc import Callable
+from functools import cached_property
 from typing import TypeAlias
 
 from datamodules.grammar.drawing.circumstances import has_infinitive, takes_time
 from datamodules.grammar.drawing.clauses import Clauses, holds_clause
-from datamodules.grammar.drawing.draws import Pool, Random
+from datamodules.grammar.drawing.draws import Pool
 from datamodules.grammar.drawing.frames import SPEAKERS, clashes, is_unclear, subject_of, taken_up
-from datamodules.grammar.drawing.noun_phrases import NothingLeftError, kind_of, noun_of
+from datamodules.grammar.drawing.noun_phrases import kind_of, noun_of
 from datamodules.grammar.drawing.plans import (
     A_LEVEL,
     BESIDE,
@@ -19,8 +19,7 @@ from datamodules.grammar.drawing.plans import (
     WordBudget,
     plan_clauses,
 )
-from datamodules.grammar.drawing.vocabulary import Vocabulary
-from datamodules.grammar.knobs import Knobs
+from datamodules.grammar.drawing.writer import NothingLeftError
 from datamodules.grammar.meaning.phrases import (
     ANIMATE,
     Adjective,
@@ -46,9 +45,9 @@ LEAST_MORE = 5  # most words that may be left over
 MOST_SENTENCES = 100  # draws for a sentence
 OBJECT_SHARE = 0.6  # share of clauses that say more of the object before, where they can
 _FIRST = ("so:then",)  # conjunctions that may take the first place of a clause
-_SUBORDINATING = frozenset({"because", "when", "while"})
-_NAMING = frozenset({"because", "so:then", "but"})  # conjunctions before a pronoun for the topic
-_OTHERS = frozenset({"when", "while"})  # conjunctions before what somebody else does
+_SUBORDINATING = {"because", "when", "while"}
+_NAMING = {"because", "so:then", "but"}  # conjunctions before a pronoun for the topic
+_OTHERS = {"when", "while"}  # conjunctions before what somebody else does
 _REASONS = {"future": "present", "perfect": "past"}
 """Tenses of reasons, by the tense of the sentence, if another."""
 
@@ -59,22 +58,10 @@ Reason: TypeAlias = tuple[Pool[Adjective] | None, Pool[Verb] | None]
 class Sentences(Clauses):
     """Writer of sentences; equal random numbers give equal sentences."""
 
-    def __init__(
-        self,
-        vocabulary: Vocabulary,
-        knobs: Knobs,
-        random: Random,
-        keep: Callable[[Clause], bool] | None = None,
-    ) -> None:
-        """Store the settings; a clause that ``keep`` refuses is drawn anew."""
-        super().__init__(vocabulary, knobs, random, keep)
-        self._unused = defaultdict[int, float](lambda: 0.9)  # by length: see `_sentence`
-        self.length = 0.0  # about how many words the last sentence has
-        self._few = True  # whether no more than two main clauses and a subordinate one are needed
-        self._closed = False  # whether the sentence ends behind a subordinate clause
-        self._opening: Expression | None = None  # conjunction before the first clause
-        self._second: Expression | None = None  # conjunction before the second, if known already
-        self._joined: frozenset[str] = frozenset()  # conjunctions of the sentence
+    @cached_property
+    def _unused(self) -> dict[int, float]:
+        """Share of the words planned for long sentences that is not used, by length."""
+        return defaultdict(lambda: 0.9)
 
     def sentence(self, words: int) -> list[Joined]:
         """Draw a sentence of ``words`` words on average: its clauses side by side."""
@@ -94,13 +81,13 @@ class Sentences(Clauses):
         words = wanted + int(unused * long)
         self.units = self.clauses = self.words = 0
         self.said.clear()
-        self.doubts, self._joined, self._closed = False, frozenset(), False
+        self.doubts, self.joined, self.closed = False, frozenset(), False
         self.draw_tense()
         gap = NOUN_SHARE * self.knobs.distance
         embedding = self.shares["embedding"].probability
         most = max(BESIDE, 1 + int((1 - self.knobs.embedding) * wanted / WORDS_BESIDE))
         self.deepest = 1 + wanted // A_LEVEL
-        self._few = most == BESIDE and wanted < FEW
+        self.few = most == BESIDE and wanted < FEW
         plans, count = plan_clauses(words, MEAN + gap, embedding, self.random, most, self.deepest)
         single = len(plans) == 1
         self.habit = self.habit and single and wanted < 2 * MEAN
@@ -114,7 +101,7 @@ class Sentences(Clauses):
             if self.budget.words <= LEAST_MORE:
                 break
             self.budget.clauses = 1
-            ends = self._closed or len(joined) == most
+            ends = self.closed or len(joined) == most
             if self.random() < embedding and self._extend(joined):
                 continue
             if ends:
@@ -123,9 +110,9 @@ class Sentences(Clauses):
             if not self.is_kept(joined[-1].clause):
                 raise NothingLeftError
             before = len(joined)
-            self._continue(joined, Plan(), last=self._few or self.budget.words < 2 * LONGEST)
+            self._continue(joined, Plan(), last=self.few or self.budget.words < 2 * LONGEST)
             self.budget.words -= len(joined) - before  # the conjunction
-        if len(joined) == 1 and (self._opening or self._second):
+        if len(joined) == 1 and (self.opening or self.second):
             raise NothingLeftError
         self.length = self.words + self.clauses - 0.5  # most clauses have a word that joins them
         if long:
@@ -148,7 +135,7 @@ class Sentences(Clauses):
             if _fronts(joined[-1]):  # nothing follows: the time may be that of a last clause
                 clause.time = None
                 self._add_time(clause, 0, ClausePlace(last=True, host=holds_clause(clause)))
-        return not self._closed
+        return not self.closed
 
     def _extend(self, joined: list[Joined]) -> bool:
         """Let one more clause hold a relative clause, from the last to the first."""
@@ -158,9 +145,8 @@ class Sentences(Clauses):
             if not (following and is_bound(following)) and self.extend(
                 each.clause, following is None
             ):
-                self.shares["coordination"].count(
-                    0, -joins
-                )  # what follows can share no subject any more
+                # What follows can share no subject any more.
+                self.shares["coordination"].count(0, -joins)
                 return True
             following = each
         return False
@@ -177,7 +163,7 @@ class Sentences(Clauses):
 
         Returns whether there is one of the first two, or a doubt.
         """
-        self._opening = self._second = None
+        self.opening = self.second = None
         moody = count > 1 and self.shares["moods"].draw()
         if not moody:
             return False
@@ -190,28 +176,28 @@ class Sentences(Clauses):
             self.tense = "unreal"
             conjunction = expressions["conditions"].draw(self.random)
             if longer or self.random() < 0.5:
-                self._opening = conjunction
+                self.opening = conjunction
             else:
-                self._second = conjunction
+                self.second = conjunction
         else:
-            self._second = expressions["moods"].draw(self.random)
+            self.second = expressions["moods"].draw(self.random)
         return True
 
     def _first(self, plan: Plan, single: bool, asks: bool) -> Joined:
         """Draw the first clause of a sentence, with its conjunction, if it has one."""
         place = ClausePlace(main=True, first=True, last=single, asks=asks)
         # *We write before we sleep* has an infinitive in French.
-        place.named = self._second in self.vocabulary.expressions["moods"].items
-        place.kind = "event" if self._opening or self._second else ""
+        place.named = self.second in self.vocabulary.expressions["moods"].items
+        place.kind = "event" if self.opening or self.second else ""
         place.fronts = not asks
-        return self._write(plan, place, self._opening)
+        return self._write(plan, place, self.opening)
 
     def _next(self, plan: Plan, before: list[Joined], last: bool) -> Joined:
         """Draw the next clause of a sentence, with its conjunction."""
         told = before[-1]
         place = ClausePlace(main=True, last=last)
         place.there = isinstance(told.clause.place, Prepositional)
-        if self._opening and len(before) == 1:
+        if self.opening and len(before) == 1:
             # A time of this clause would stand beside the time of the opening clause.
             place.timed = False
             self._take_up(place, told.clause, "")
@@ -233,7 +219,7 @@ class Sentences(Clauses):
         subordinate = conjunction is not None and "subordinating" in conjunction.kinds
         tense = self.tense
         if subordinate:
-            self._closed, place.plain, place.timed = not place.first, True, False
+            self.closed, place.plain, place.timed = not place.first, True, False
             if tense == "unreal":
                 tense = "supposed"
         if conjunction is not None:
@@ -249,32 +235,29 @@ class Sentences(Clauses):
 
         Subordinate clauses end a sentence; a third clause is one, if it ends the sentence.
         """
-        if number == 1 and self._second is not None:
+        if number == 1 and self.second is not None:
             moods = self.vocabulary.expressions["moods"]
-            if self._second.name == "although" and not self._reasons(last):
-                self._second = moods.items[-1]
-            return self._second
-        left_out = self._joined
-        if not ends or (holds_clause(last) and self.deepest <= 2):
-            left_out |= _SUBORDINATING
-        elif last.verb.state or last.time is not None or last.mode.adverb is not None:
-            left_out |= {"when", "while"}
-        if not self._reasons(last):
-            left_out |= {"because"}
+            if self.second.name == "although" and not self._reasons(last):
+                self.second = moods.items[-1]
+            return self.second
         results = self._results(last)
-        if results is None:
-            left_out |= {"so:then"}
-        if "no" in self.said or (results is None and not isinstance(last.object, NounPhrase)):
-            left_out |= {"but"}
-        if kind_of(subject_of(last)) not in ANIMATE or is_unclear(last):
-            left_out |= _NAMING
-        if number > 1 and ends and self._few:
-            left_out |= {"and", "but", "so:then"} | _OTHERS
+        denied = "no" in self.said or (results is None and not isinstance(last.object, NounPhrase))
+        full = number > 1 and ends and self.few
+        refused: list[tuple[bool, set[str]]] = [
+            (not ends or (holds_clause(last) and self.deepest <= 2), _SUBORDINATING),
+            (last.verb.state or bool(last.time or last.mode.adverb), _OTHERS),
+            (not self._reasons(last), {"because"}),
+            (results is None, {"so:then"}),
+            (denied, {"but"}),
+            (kind_of(subject_of(last)) not in ANIMATE or is_unclear(last), _NAMING),
+            (full, {"and", "but", "so:then"} | _OTHERS),
+        ]
+        left_out = self.joined.union(*(names for refuses, names in refused if refuses))
         table = self.vocabulary.conjunctions[self.tense, left_out]
         if table is None:
             raise NothingLeftError
         conjunction = table.draw(self.random)
-        self._joined |= {conjunction.name} - {"and"}
+        self.joined |= {conjunction.name} - {"and"}
         return conjunction
 
     def _take_up(self, place: ClausePlace, last: Clause, name: str) -> None:
