@@ -4,7 +4,7 @@ import math
 import re
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import pairwise
 from random import Random
@@ -32,6 +32,7 @@ from tests.datamodules.grammar.samples import bare_words, meanings, pairs, parse
 from tests.helpers.data_settings import grammar_corpus
 
 TENTH = 0.1
+Meaning = Sequence[Joined]
 
 
 def position(text: Text, unit: int, role: int) -> int:
@@ -47,16 +48,6 @@ def position(text: Text, unit: int, role: int) -> int:
 
 def clauses(meaning) -> list[Clause]:
     return [inner for joined in meaning for inner in inner_clauses(joined.clause)]
-
-
-@pytest.mark.parametrize("share", [0.1, 0.3, 0.6])
-def test_embedding(share):
-    inside = after_first = 0
-    for meaning in meanings(1000, 30, embedding=share):
-        every = len(clauses(meaning))
-        inside += every - len(meaning)
-        after_first += every - 1
-    assert inside / after_first == pytest.approx(share, rel=TENTH)
 
 
 @cache
@@ -96,6 +87,175 @@ def test_attractors(share):
     assert sum(marked) / len(marked) == pytest.approx(share, rel=TENTH)
 
 
+def is_moved(clause: Clause) -> bool:
+    return is_topic(clause) and not clause.time_first
+
+
+def told(conjunction: Adverbial | None) -> bool:
+    """Return whether a conjunction tells what its clause is like."""
+    return conjunction is not None and conjunction.expression.name in ("because", "before")
+
+
+def main_clauses(meaning: Meaning) -> Iterator[Clause]:
+    """Yield the main clauses in which a time may stand first, but those of past habits."""
+    for number, (clause, conjunction, comma) in enumerate(meaning):
+        first = number == 0 and conjunction is None and not clause.question
+        later = comma and conjunction is not None and conjunction.expression.name != "so:then"
+        if (first or later) and not clause.mode.habit:
+            yield clause
+
+
+# What a knob is the share of: whether it is so, for each place where it may be.
+
+
+def embedding(meaning: Meaning) -> Iterator[bool]:
+    inside = len(clauses(meaning)) - len(meaning)
+    yield from [True] * inside + [False] * (len(meaning) - 1)
+
+
+def reordering(meaning: Meaning) -> Iterator[bool]:
+    """The last clause of a sentence, if a time may stand at its opposite ends."""
+    for clause in main_clauses(meaning):
+        if clause is meaning[-1].clause and takes_time(clause) and not closes(clause):
+            yield is_moved(clause)
+
+
+def fronting(meaning: Meaning) -> Iterator[bool]:
+    for clause in main_clauses(meaning):
+        if clause.time and not is_moved(clause) and not closes(clause):
+            yield clause.time_first
+
+
+def coordination(meaning: Meaning) -> Iterator[bool]:
+    for before, each in pairwise(meaning):
+        if joins_shareable(before, each):
+            yield each.clause.gap == "shared"
+
+
+def pronouns(meaning: Meaning) -> Iterator[bool]:
+    clause = meaning[0].clause
+    if not (clause.question or clause.mode.passive):
+        yield isinstance(clause.subject, Pronoun)
+
+
+def moods(meaning: Meaning) -> Iterator[bool]:
+    modes = [clause.mode for clause in clauses(meaning)]
+    if len(modes) > 1:
+        yield any(mode.subjunctive or mode.tense == "supposed" for mode in modes)
+
+
+def passives(meaning: Meaning) -> Iterator[bool]:
+    clause = meaning[0].clause
+    pronoun = isinstance(clause.subject, Pronoun)
+    if clause.verb.passive and not holds_clause(clause) and not pronoun:
+        yield clause.mode.passive
+
+
+def perfects(meaning: Meaning) -> Iterator[bool]:
+    tense = meaning[0].clause.mode.tense
+    if tense in ("past", "perfect"):
+        yield tense == "perfect"
+
+
+def questions(meaning: Meaning) -> Iterator[bool]:
+    if len(meaning) == 1:
+        yield meaning[0].clause.question != ""
+
+
+def comparatives(meaning: Meaning) -> Iterator[bool]:
+    for clause, conjunction, _ in meaning:
+        if may_compare(clause) and not told(conjunction):
+            yield clause.standard is not None
+
+
+def separable(meaning: Meaning) -> Iterator[bool]:
+    for clause, conjunction, _ in meaning:
+        person = kind_of(clause.subject) == "person"
+        if clause.verb.frame == "transitive" and person and not told(conjunction):
+            yield clause.verb.separable
+
+
+def verbosity(meaning: Meaning) -> Iterator[bool]:
+    clause, conjunction, _ = meaning[0]
+    if not (conjunction or clause.question):
+        yield clause.particle is not None
+
+
+def paraphrase(meaning: Meaning) -> Iterator[bool]:
+    return (clause.synonym for clause in clauses(meaning))
+
+
+MEASURES: list[tuple[Callable[[Meaning], Iterator[bool]], int, int, tuple[float, ...]]] = [
+    (embedding, 1000, 30, (0.1, 0.3, 0.6)),
+    (reordering, 1500, 15, (0.2, 0.5, 0.9)),
+    (fronting, 9000, 13, (0.2, 0.5, 0.9)),
+    (coordination, 14_000, 12, (0.4, 0.8)),
+    (pronouns, 6000, 8, (0.2, 0.6)),
+    (moods, 1000, 25, (0.2, 0.6)),
+    (passives, 8000, 12, (0.2, 0.6)),
+    (perfects, 1200, 12, (0.2, 0.6)),
+    (questions, 800, 12, (0.2, 0.6)),
+    (comparatives, 10_000, 12, (0.2, 0.6)),
+    (separable, 6000, 12, (0.2, 0.6)),
+    (verbosity, 1000, 12, (0.1, 0.5)),
+    (paraphrase, 6000, 12, (0.1, 0.4)),
+]
+"""What a knob is the share of, in how many sentences of how many words, and shares to try."""
+
+
+def assert_share(done: Iterable[bool], share: float) -> None:
+    every = list(done)
+    assert len(every) > 300
+    assert sum(every) / len(every) == pytest.approx(share, rel=TENTH)
+
+
+@pytest.mark.parametrize(
+    ("measure", "count", "words", "share"),
+    [(*drawn, share) for *drawn, shares in MEASURES for share in shares],
+)
+def test_shares(measure, count, words, share):
+    drawn = meanings(count, words, **{measure.__name__: share})
+    assert_share((each for meaning in drawn for each in measure(meaning)), share)
+
+
+@pytest.mark.parametrize("share", [0.4, 0.8])
+def test_two_subjects(share):
+    firsts = [meaning[0].clause for meaning in meanings(14_000, 12, coordination=share, distance=0)]
+    subjects = [first.subject for first in firsts if not first.mode.passive]
+    doubled = (
+        each.beside is not None
+        for each in subjects
+        if isinstance(each, NounPhrase) and may_be_two(each)
+    )
+    assert_share(doubled, share / CLAUSES_TO_A_PHRASE)
+
+
+@pytest.mark.parametrize("share", [0.2, 0.6])
+def test_relatives(share):
+    found = []
+    knobs = grammar_corpus(relatives=share).knobs
+    gaps = Sentences(Vocabulary(400, 0.9, 0.1), knobs, Random(1).random).other_gaps
+    for meaning in meanings(4000, 30, relatives=share):
+        for clause in clauses(meaning):
+            tense, state = clause.mode.tense, clause.verb.state
+            mark = "known" if tense == "present" else "known state" if state else "done"
+            possible = gaps(kind_of(clause.antecedent), True, mark)
+            if clause.gap not in ("", "shared") and possible:
+                found.append(clause.gap in ("owner", "place", "oblique"))
+    assert_share(found, share)
+
+
+def test_some_objects_are_reflexive():
+    objects = [meaning[0].clause.object for meaning in meanings(6000, 8, pronouns=0.6)]
+    assert len({each.reflexive for each in objects if isinstance(each, Pronoun)}) == 2
+
+
+def test_questions_end_with_a_question_mark_in_both_languages():
+    for pair in pairs(800, 12, questions=0.6):
+        if len(pair.meaning) == 1:
+            assert pair.source.endswith("?") == pair.target.endswith("?")
+
+
 @pytest.mark.long
 def test_two_senses():
     """With ambiguity, nouns with two senses are far more frequent, and the verb decides."""
@@ -111,40 +271,6 @@ def test_two_senses():
 
     assert share(0.0) == 0
     assert 0.02 < share(0.3) < 0.5 * share(0.9)
-
-
-def is_moved(clause: Clause) -> bool:
-    return is_topic(clause) and not clause.time_first
-
-
-def fronting(meaning: Sequence[Joined]) -> Iterator[Clause]:
-    """Yield the main clauses in which a time may stand first, but those of past habits."""
-    for number, (clause, conjunction, comma) in enumerate(meaning):
-        first = number == 0 and conjunction is None and not clause.question
-        later = comma and conjunction is not None and conjunction.expression.name != "so:then"
-        if (first or later) and not clause.mode.habit:
-            yield clause
-
-
-def closing(meaning: Sequence[Joined]) -> Iterator[Clause]:
-    """Yield the last clause of a sentence, if a time may stand at its opposite ends."""
-    for clause in fronting(meaning):
-        if clause is meaning[-1].clause and takes_time(clause) and not closes(clause):
-            yield clause
-
-
-@pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
-def test_reordering(share):
-    last = [one for meaning in meanings(1500, 15, reordering=share) for one in closing(meaning)]
-    moved = [is_moved(one) for one in last]
-    assert sum(moved) / len(moved) == pytest.approx(share, rel=TENTH)
-
-
-@pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
-def test_fronting(share):
-    main = [one for meaning in meanings(9000, 13, fronting=share) for one in fronting(meaning)]
-    others = [one for one in main if one.time and not is_moved(one) and not closes(one)]
-    assert sum(one.time_first for one in others) / len(others) == pytest.approx(share, rel=TENTH)
 
 
 def test_what_stands_last_belongs_to_the_clause_that_it_stands_in():
@@ -177,145 +303,12 @@ def test_crossings_rise_with_reordering(target):
     assert least + TENTH < middle < most - TENTH
 
 
-def share_of(done: Iterable[bool]) -> float:
-    every = list(done)
-    assert len(every) > 300
-    return sum(every) / len(every)
-
-
-SHARES = pytest.mark.parametrize("share", [0.2, 0.6])
-
-
-def told(conjunction: Adverbial | None) -> bool:
-    """Return whether a conjunction tells what its clause is like."""
-    return conjunction is not None and conjunction.expression.name in ("because", "before")
-
-
-@pytest.mark.parametrize("share", [0.4, 0.8])
-def test_coordination(share):
-    subjects, later = [], []
-    for meaning in meanings(14_000, 12, coordination=share, distance=0):
-        clause = meaning[0].clause
-        if isinstance(clause.subject, NounPhrase) and not clause.mode.passive:
-            subjects += [clause.subject] if may_be_two(clause.subject) else []
-        for before, each in pairwise(meaning):
-            if joins_shareable(before, each):
-                later.append(each.clause.gap == "shared")
-    doubled = share_of(one.beside is not None for one in subjects)
-    assert doubled == pytest.approx(share / CLAUSES_TO_A_PHRASE, rel=TENTH)
-    assert share_of(later) == pytest.approx(share, rel=TENTH)
-
-
-@SHARES
-def test_relatives(share):
-    found = []
-    knobs = grammar_corpus(relatives=share).knobs
-    gaps = Sentences(Vocabulary(400, 0.9, 0.1), knobs, Random(1).random).other_gaps
-    for meaning in meanings(4000, 30, relatives=share):
-        for clause in clauses(meaning):
-            tense, state = clause.mode.tense, clause.verb.state
-            mark = "known" if tense == "present" else "known state" if state else "done"
-            possible = gaps(kind_of(clause.antecedent), True, mark)
-            if clause.gap not in ("", "shared") and possible:
-                found.append(clause.gap in ("owner", "place", "oblique"))
-    assert share_of(found) == pytest.approx(share, rel=TENTH)
-
-
-@SHARES
-def test_pronouns(share):
-    first = [meaning[0].clause for meaning in meanings(6000, 8, pronouns=share)]
-    subjects = [one.subject for one in first if not (one.question or one.mode.passive)]
-    found = share_of(isinstance(one, Pronoun) for one in subjects)
-    assert found == pytest.approx(share, rel=TENTH)
-    objects = [one.object for one in first if isinstance(one.object, Pronoun)]
-    assert any(one.reflexive for one in objects)
-    assert not all(one.reflexive for one in objects)
-
-
-@SHARES
-def test_moods(share):
-    found = []
-    for meaning in meanings(1000, 25, moods=share):
-        modes = [clause.mode for clause in clauses(meaning)]
-        if len(modes) > 1:
-            found.append(any(mode.subjunctive or mode.tense == "supposed" for mode in modes))
-    assert share_of(found) == pytest.approx(share, rel=TENTH)
-
-
-@SHARES
-def test_passives(share):
-    found = [
-        clause.mode.passive
-        for clause, _, _ in (meaning[0] for meaning in meanings(8000, 12, passives=share))
-        if clause.verb.passive
-        and not holds_clause(clause)
-        and not isinstance(clause.subject, Pronoun)
-    ]
-    assert share_of(found) == pytest.approx(share, rel=TENTH)
-
-
-@SHARES
-def test_perfects(share):
-    tenses = [meaning[0].clause.mode.tense for meaning in meanings(1200, 12, perfects=share)]
-    past = [tense == "perfect" for tense in tenses if tense in ("past", "perfect")]
-    assert share_of(past) == pytest.approx(share, rel=TENTH)
-
-
-@SHARES
-def test_questions(share):
-    single = [pair for pair in pairs(800, 12, questions=share) if len(pair.meaning) == 1]
-    asked = share_of(pair.meaning[0].clause.question != "" for pair in single)
-    assert asked == pytest.approx(share, rel=TENTH)
-    assert all(pair.source.endswith("?") == pair.target.endswith("?") for pair in single)
-
-
-@SHARES
-def test_comparatives(share):
-    found = [
-        clause.standard is not None
-        for meaning in meanings(10_000, 12, comparatives=share)
-        for clause, conjunction, _ in meaning
-        if may_compare(clause) and not told(conjunction)
-    ]
-    assert share_of(found) == pytest.approx(share, rel=TENTH)
-
-
-@SHARES
-def test_separable(share):
-    verbs = [
-        clause.verb.separable
-        for meaning in meanings(6000, 12, separable=share)
-        for clause, conjunction, _ in meaning
-        if not told(conjunction)
-        and clause.verb.frame == "transitive"
-        and kind_of(clause.subject) == "person"
-    ]
-    assert share_of(verbs) == pytest.approx(share, rel=TENTH)
-
-
-@pytest.mark.parametrize("share", [0.1, 0.5])
-def test_verbosity(share):
-    first = [meaning[0] for meaning in meanings(1000, 12, verbosity=share)]
-    free = [one.clause for one in first if not (one.conjunction or one.clause.question)]
-    particles = [clause.particle is not None for clause in free]
-    assert sum(particles) / len(particles) == pytest.approx(share, rel=TENTH)
-
-
 def test_ratios_vary_with_verbosity():
     def spread(share: float) -> float:
         given = pairs(1500, 12, verbosity=share)
         return statistics.pstdev(pair.target_words / pair.source_words for pair in given)
 
     assert spread(0.9) > 1.05 * spread(0.0)
-
-
-@pytest.mark.parametrize("share", [0.1, 0.4])
-def test_paraphrase(share):
-    cores = [
-        clause.synonym for meaning in meanings(6000, 12, paraphrase=share)
-        for clause in clauses(meaning)
-    ]  # fmt: skip
-    assert sum(cores) / len(cores) == pytest.approx(share, rel=TENTH)
 
 
 @pytest.mark.long

@@ -71,7 +71,6 @@ class Notes(Counted):
 
     def note(self, clause: Clause) -> None:
         """Note which nouns belong to the verb of a complete clause."""
-        verb = f"{clause.verb} {clause.particle}".strip()
         subject, thing = self.participants(clause)
         if clause.kind == "main":
             self.mains.append(Roles(mention_of(subject), mention_of(thing)))
@@ -81,14 +80,14 @@ class Notes(Counted):
             if use == "owner" and not self._is_owned(subject):
                 use = OWNED_OBJECT
             noun = clause.antecedent
-            self.attached.append(Attached(noun.noun, verb, use, noun.plural))
+            self.attached.append(Attached(noun.noun, clause.whole_verb, use, noun.plural))
         if clause.passive:
-            self._note_governed(verb, subject, "object", clause)
-            self._note_governed(verb, clause.agent, "agent", clause)
+            self._note_governed(clause, subject, "object")
+            self._note_governed(clause, clause.agent, "agent")
         else:
-            self._note_governed(verb, thing, "object", clause)
+            self._note_governed(clause, thing, "object")
             use = "agent" if thing or clause.gap else "alone"
-            self._note_governed(verb, None if clause.shared else subject, use, clause)
+            self._note_governed(clause, None if clause.shared else subject, use)
 
     def _is_owned(self, subject: Phrase | None) -> bool:
         first = subject.parts[0] if subject and subject.parts else subject
@@ -96,7 +95,7 @@ class Notes(Counted):
 
     def _note_places(self, clause: Clause, followers: list[Clause]) -> None:
         """Note times and places of a clause; main clauses behind it share a time that is first."""
-        verb, inner = f"{clause.verb} {clause.particle}".strip(), clause.kind != "main"
+        verb, inner = clause.whole_verb, clause.kind != "main"
         followed = any(each.kind == "main" and not each.conjunction for each in followers)
         wide = clause.first and (followed or "chain" in clause.marks)
         self.placed += [Placed("time", "", verb, inner, wide) for _ in clause.times]
@@ -105,10 +104,10 @@ class Notes(Counted):
                 named = place in ("name", "town")
                 self.placed.append(Placed(kind, "" if named else place, verb, inner))
 
-    def _note_governed(self, verb: str, phrase: Phrase | None, use: str, clause: Clause) -> None:
+    def _note_governed(self, clause: Clause, phrase: Phrase | None, use: str) -> None:
         if phrase is not None and phrase is not clause.antecedent:
             for part in phrase.parts or (phrase,):
-                self.governed.append(Governed(verb, part.noun, use))
+                self.governed.append(Governed(clause.whole_verb, part.noun, use))
 
     def check_sentence(self) -> None:
         if self.is_marked != bool(self.question):

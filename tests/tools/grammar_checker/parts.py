@@ -79,6 +79,11 @@ class Clause:
         """Whether the clause has its subject and lacks its verb."""
         return self.subject is not None and not self.verb
 
+    @property
+    def whole_verb(self) -> str:
+        """The verb with its particle."""
+        return f"{self.verb} {self.particle}".strip()
+
 
 def mention_of(phrase: Phrase | None) -> Mention | None:
     """Return what a phrase tells about its noun; None for *I* and *we*."""

@@ -50,28 +50,18 @@ def is_mass_in_french(noun: str) -> bool:
     return any(word in ENGLISH.masses for word in _english_of(noun))
 
 
-def _english_of(noun: str) -> list[str]:
-    return _english_by_french().get(noun, [])
-
-
 @cache
-def _english_by_french() -> dict[str, list[str]]:
-    found: dict[str, list[str]] = defaultdict(list)
-    for word, words in ENGLISH.nouns_in_french.items():
-        for each in words:
-            found[each].append(word)
-    return dict(found)
+def _english_of(noun: str) -> list[str]:
+    return [word for word, words in ENGLISH.nouns_in_french.items() if noun in words]
 
 
 def _french_genders(noun: str) -> set[str]:
-    kinds = FRENCH_SENSES
-    words = (word for word in ENGLISH.nouns_in_french[noun] if _is_person(word, kinds))
+    words = (word for word in ENGLISH.nouns_in_french[noun] if _is_person(word, FRENCH_SENSES))
     return {gender for word in words for form in FRENCH.nouns[word] for gender in form.genders}
 
 
 def _german_genders(noun: str) -> set[str]:
-    kinds = GERMAN_SENSES
-    words = (word for word in GERMAN.nouns_in_german[noun] if _is_person(word, kinds))
+    words = (word for word in GERMAN.nouns_in_german[noun] if _is_person(word, GERMAN_SENSES))
     found = {
         form.gender
         for word in words
@@ -86,14 +76,15 @@ def _is_person(word: str, kinds: dict[str, str]) -> bool:
     return kinds.get(word, "person") == "person"
 
 
-THING = (
-    "tool", "container", "furniture", "machine", "instrument", "text", "vehicle", "clothes"
-)  # fmt: skip
-STILL = (
-    "tool", "container", "furniture", "instrument", "text", "clothes", "food", "drink", "body",
-    "plant", "place", "landmark", "material", "idea", "event",
-)  # fmt: skip
-CLASSES = {"thing": THING, "still": STILL}  # names of several classes at once
+_THINGS = ("tool", "container", "furniture", "instrument", "text", "clothes")
+CLASSES = {
+    "thing": (*_THINGS, "machine", "vehicle"),
+    "still": (
+        *_THINGS, "food", "drink", "body", "plant", "place", "landmark", "material", "idea",
+        "event",
+    ),
+}  # fmt: skip
+"""Names of several classes at once."""
 
 
 @cache

@@ -246,7 +246,7 @@ def differences(first: Counted, second: Counted, table: Translations) -> Iterabl
     """Yield what differs between a sentence and its translation."""
     one, other = first.seen, second.seen
     for kind in EQUAL:
-        counted = SETTLED.get(kind, _unchanged)(one[kind], other[kind])
+        counted = SETTLED[kind](one[kind], other[kind]) if kind in SETTLED else other[kind]
         if one[kind] != counted:
             yield f"{kind}: {dict(one[kind])} is not {dict(counted)}"
     for kind, words in (("verb", table.verbs), ("adjective", table.adjectives)):
@@ -270,34 +270,28 @@ def differences(first: Counted, second: Counted, table: Translations) -> Iterabl
     yield from _misplaced(first.placed, second.placed, table)
 
 
-def _with_owners(english: Counter[str], other: Counter[str]) -> Counter[str]:
-    """Return determiners in which German *ihr* has the meaning that is missing: hers or theirs."""
+def _filled(one: Counter[str], other: Counter[str], open_: str, meanings: str) -> Counter[str]:
+    """Return words in which an ``open_`` one has the meanings that are missing."""
     settled = other.copy()
-    free = settled.pop("ihr", 0)
-    for meaning in ("his", "their"):
-        used = min(free, max(0, english[meaning] - settled[meaning]))
+    free = settled.pop(open_, 0)
+    for meaning in meanings.split():
+        used = min(free, max(0, one[meaning] - settled[meaning]))
         free -= used
         settled[meaning] += used
-    settled["ihr"] += free
+    settled[open_] += free
     return settled
+
+
+def _with_owners(one: Counter[str], other: Counter[str]) -> Counter[str]:
+    """Return determiners in which German *ihr* is hers or theirs."""
+    return _filled(one, other, "ihr", "his their")
 
 
 def _with_subjunctives(one: Counter[str], other: Counter[str]) -> Counter[str]:
     """Return tenses in which a subjunctive without a tense of its own has the missing ones."""
     if one["subjunctive"] and not other["subjunctive"]:  # from French
         return one if _with_subjunctives(other, one) == other else other
-    settled = other.copy()
-    free = settled.pop("subjunctive", 0)
-    for tense in ("present", "past", "future"):
-        used = min(free, max(0, one[tense] - settled[tense]))
-        free -= used
-        settled[tense] += used
-    settled["subjunctive"] += free
-    return settled
-
-
-def _unchanged(_: Counter[str], other: Counter[str]) -> Counter[str]:
-    return other
+    return _filled(one, other, "subjunctive", "present past future")
 
 
 SETTLED = {"determiner": _with_owners, "tense": _with_subjunctives}

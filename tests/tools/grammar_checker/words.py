@@ -43,6 +43,11 @@ def translations(name: str) -> dict[str, frozenset[str]]:
     return {word: frozenset(words) for word, words in found.items()}
 
 
+def word_classes(name: str) -> dict[str, frozenset[str]]:
+    """Return classes of words by their names."""
+    return {each: frozenset(words.split(", ")) for each, words in read_lines(name)}
+
+
 @cache
 def senses(name: str) -> dict[str, str]:
     """Return the translations of English nouns with two senses, by what they are."""

@@ -1,6 +1,6 @@
 """English noun phrases: determiner, order of adjectives, number."""
 
-from tests.tools.grammar_checker.english.words import WORDS
+from tests.tools.grammar_checker.english.words import CLASSES, WORDS
 from tests.tools.grammar_checker.parts import Phrase, united
 from tests.tools.grammar_checker.reader import Reader
 from tests.tools.grammar_checker.senses import natural_genders
@@ -16,16 +16,13 @@ DETERMINERS: dict[str, bool | None] = {
 MASS_TOO = ("the", "some", "any", "this", "my", "our", "his", "her", "its", "their", "whose", "'s")
 """Determiners of nouns without plural."""
 MEANINGS = {
-    "this": "this", "these": "this", "my": "my", "our": "our", "his": "his", "her": "his",
-    "its": "his", "their": "their", "every": "every", "several": "several", "two": "two",
-    "three": "three", "four": "four", "many": "many",
-}  # fmt: skip
+    each: each
+    for each in ("this", "my", "our", "his", "their", "every", "several", "two", "three", "four",
+                 "many")
+} | {"these": "this", "her": "his", "its": "his"}  # fmt: skip
 """Determiners that both languages count alike."""
 TITLES = {"Mr": "m", "Mrs": "f"}
-MASS_SENSES = (
-    "jam", "punch", "port", "rocket", "iron", "tin", "racket", "cricket", "rubber", "cork",
-    "marble", "plaster", "gum",
-)  # fmt: skip
+MASS_SENSES = CLASSES["mass senses"]
 SILENT = ("hour", "heir", "honest")  # beginnings with a vowel in sound though not in writing
 HARD = ("uni", "use", "usu", "uto", "eu", "ewe", "uku", "one")
 """Beginnings with a consonant in sound though not in writing."""

@@ -11,7 +11,7 @@ from tests.tools.grammar_checker.english.verbs import (
     STATES,
     EnglishVerbs,
 )
-from tests.tools.grammar_checker.english.words import WORDS, needs_ending
+from tests.tools.grammar_checker.english.words import CLASSES, WORDS, needs_ending
 from tests.tools.grammar_checker.parts import Clause, Phrase, may_be_one
 from tests.tools.grammar_checker.words import written
 
@@ -28,14 +28,8 @@ REFLEXIVES: dict[str, tuple[int, str, bool]] = {
     "myself": (1, "mfn", False), "ourselves": (1, "mfn", True), "himself": (3, "m", False),
     "herself": (3, "f", False), "itself": (3, "n", False), "themselves": (3, "mfn", True),
 }  # fmt: skip
-DOUBLE = frozenset(
-    ("give", "bring", "show", "send", "lend", "offer", "sell", "hand", "throw", "serve", "pass")
-)
-"""Verbs with two objects."""
-MONTHS = frozenset(
-    ("January", "February", "March", "April", "May", "June", "July", "August", "September",
-     "October", "November", "December")
-)  # fmt: skip
+DOUBLE = CLASSES["two objects"]
+MONTHS = CLASSES["months"]
 PLACES = written(EnglishVerbs.expressions, "place preposition")
 
 

@@ -1,7 +1,7 @@
 """English verb groups: auxiliaries, negation, questions, participles, particles."""
 
 from tests.tools.grammar_checker.english.forms import EnglishNouns
-from tests.tools.grammar_checker.english.words import WORDS
+from tests.tools.grammar_checker.english.words import CLASSES, WORDS
 from tests.tools.grammar_checker.parts import Clause
 from tests.tools.grammar_checker.words import PERSONS
 
@@ -19,9 +19,8 @@ HELPERS = {
 HAVE = {"have": NOT_THIRD, "has": ("3s",)}
 BASES = WORDS.bases | {"be"}
 FRAMES = WORDS.frames | {"be": frozenset(("be",)), "?": frozenset(("i", "d")), "": frozenset()}
-SENSING = ("see", "hear", "feel", "smell", "taste", "remember", "understand")
-"""Verbs with *could* for what was done once (*could hear*)."""
-STATES = ("love", "like", "know", "want", "remember", "prefer", "hate")
+SENSING = CLASSES["sensing"]
+STATES = CLASSES["states"]
 STAYING = ("stay", "remain")
 COMPARING = ("more", "less", "as")
 

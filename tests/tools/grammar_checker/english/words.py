@@ -10,8 +10,10 @@ from tests.tools.grammar_checker.words import (
     VerbForm,
     read_lines,
     translations,
+    word_classes,
 )
 
+CLASSES = word_classes("english/classes.txt")
 IRREGULAR = {
     "good": "better",
     "bad": "worse",
@@ -20,12 +22,7 @@ IRREGULAR = {
     "lively": "livelier",
     "lonely": "lonelier",
 }
-MORE_TOO = frozenset(
-    ("ill", "torn", "worn", "mauve", "beige", "curved", "blind", "deaf", "bald", "square", "round",
-     "dead", "wrong", "real", "vast", "frank", "blond", "cruel", "loyal", "royal", "quiet", "naive",
-     "full")
-)  # fmt: skip
-"""Short adjectives before which *more* may stand."""
+MORE_TOO = CLASSES["more too"]
 
 
 def _syllables(word: str) -> int:

@@ -36,6 +36,9 @@ OPEN = {
 """Adjectives with the prepositions of what they may govern."""
 
 
+Described = list[tuple[str, list[AdjectiveForm]]]  # adjectives with their readings
+
+
 class FrenchNouns(Reader):
     expressions = expressions("french/fixed.txt")
 
@@ -82,7 +85,7 @@ class FrenchNouns(Reader):
         self, place: int, genders: str, plural: bool | None, determiner: str
     ) -> Phrase | None:
         first = place
-        before: list[tuple[str, list[AdjectiveForm]]] = []
+        before: Described = []
         while not self._is_noun(place) and self.words[place] in WORDS.adjectives:
             before.append((self.words[place], WORDS.adjectives[self.words[place]]))
             place += 1
@@ -92,7 +95,7 @@ class FrenchNouns(Reader):
         if not determiner and plural and is_mass_in_french(noun[0].lemma):
             plural = None
         place += length
-        after: list[tuple[str, list[AdjectiveForm]]] = []
+        after: Described = []
         while self.words[place] in WORDS.adjectives and not self._is_rather_verb(place):
             after.append((self.words[place], WORDS.adjectives[self.words[place]]))
             place += 1
@@ -168,12 +171,7 @@ class FrenchNouns(Reader):
         return (subject_here or self.is_awaited() or not clause.verb) != self.choose(place)
 
     def _check_forms(
-        self,
-        first: int,
-        determiner: str,
-        noun: list[NounForm],
-        adjectives: list[tuple[str, list[AdjectiveForm]]],
-        text: str,
+        self, first: int, determiner: str, noun: list[NounForm], adjectives: Described, text: str
     ) -> None:
         """Check the forms that depend on whether a vowel follows."""
         vowel = elides(self.words[first])
@@ -201,12 +199,12 @@ class FrenchNouns(Reader):
         noun: list[NounForm],
         genders: str,
         plural: bool | None,
-        adjectives: list[tuple[str, list[AdjectiveForm]]],
+        adjectives: Described,
         text: str,
     ) -> Phrase:
         """Return the phrase with the gender and number that all its words allow."""
         for lemma, own, numbers, _ in noun:
-            for number in _numbers(numbers, plural):
+            for number in (each for each in numbers if plural in (None, each)):
                 left = "".join(gender for gender in own if gender in genders)
                 for _, forms in adjectives:
                     fitting = [form for form in forms if number in form.plurals]
@@ -226,16 +224,9 @@ def _fits_subject(form: VerbForm, clause: Clause) -> bool:
     return clause.subject is None or bool({*form.persons} & {*clause.subject.persons()})
 
 
-def _hides_number(
-    numbers: tuple[bool, ...], adjectives: list[tuple[str, list[AdjectiveForm]]]
-) -> bool:
+def _hides_number(numbers: tuple[bool, ...], adjectives: Described) -> bool:
     """Return whether noun and adjectives are the same in both numbers (*vieux bas marron*)."""
     return len(numbers) > 1 and all(
         {number for form in forms for number in form.plurals} >= set(numbers)
         for _, forms in adjectives
     )
-
-
-def _numbers(numbers: tuple[bool, ...], plural: bool | None) -> tuple[bool, ...]:
-    """Return the numbers that a form and its determiner both allow."""
-    return tuple(number for number in numbers if plural is None or number == plural)

@@ -6,7 +6,7 @@ from itertools import pairwise
 from tests.tools.grammar_checker.french.nouns import DETERMINERS
 from tests.tools.grammar_checker.french.relatives import DEFINITE, PLACES, FrenchRelatives
 from tests.tools.grammar_checker.french.verbs import RANKS, is_pronominal
-from tests.tools.grammar_checker.french.words import WORDS, AdjectiveForm
+from tests.tools.grammar_checker.french.words import CLASSES, WORDS, AdjectiveForm
 from tests.tools.grammar_checker.parts import Clause, Phrase, may_be_one, united
 from tests.tools.grammar_checker.senses import gender_of_french, human_of_french
 
@@ -25,25 +25,11 @@ IRREGULAR = {
     "pire": ("mauvais", "mf", False), "pires": ("mauvais", "mf", True),
 }  # fmt: skip
 MEANT = {"plus": "more", "moins": "less", "aussi": "as"}
-MONTHS = frozenset(
-    ("janvier", "février", "mars", "avril", "mai", "juin", "juillet", "août", "septembre",
-     "octobre", "novembre", "décembre")
-)  # fmt: skip
+MONTHS = CLASSES["months"]
 INDEFINITE = ("un", "une", "des", "du", "de la")
-INVERSE = frozenset(("manquer", "plaire", "déplaire", "importer", "profiter", "répugner"))
-"""Verbs whose object with *à* is the subject in English (*le chien lui manque*: he misses it)."""
-TONIC_VERBS = frozenset(
-    ("penser", "songer", "réfléchir", "renoncer", "rêver", "tenir", "recourir", "participer",
-     "assister", "adhérer", "croire", "aspirer", "contribuer", "procéder")
-)  # fmt: skip
-"""Verbs with *à* and a pronoun for a person (*pense à elle*), not *lui*."""
-INSTITUTIONS = frozenset(
-    ("école", "bureau", "hôpital", "restaurant", "gare", "cinéma", "théâtre", "musée", "marché",
-     "université", "aéroport", "bibliothèque", "supermarché", "banque", "usine", "hôtel", "stade",
-     "piscine", "zoo", "cirque", "café", "bar", "église", "boulangerie", "opéra", "club", "lycée",
-     "tribunal", "parc", "port", "cafétéria", "gymnase", "camping", "cimetière", "collège")
-)  # fmt: skip
-"""Where *à* tells a place (*au cinéma*)."""
+INVERSE = CLASSES["inverse"]
+TONIC_VERBS = CLASSES["tonic"]
+INSTITUTIONS = CLASSES["institutions"]
 ASKING = {
     "qu' est-ce que": "what", "qu' est-ce qu'": "what", "où est-ce que": "where",
     "où est-ce qu'": "where", "est-ce que": "whether", "est-ce qu'": "whether", "qui": "who",

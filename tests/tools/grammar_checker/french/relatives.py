@@ -1,7 +1,7 @@
 """French prepositions, and the relative clauses that begin with them."""
 
 from tests.tools.grammar_checker.french.verbs import FrenchVerbs
-from tests.tools.grammar_checker.french.words import WORDS
+from tests.tools.grammar_checker.french.words import CLASSES, WORDS
 from tests.tools.grammar_checker.parts import Clause
 from tests.tools.grammar_checker.senses import human_of_french
 from tests.tools.grammar_checker.words import written
@@ -15,12 +15,8 @@ MERGED_WHICH = {
     "auquel": ("à", "lequel"), "auxquels": ("à", "lesquels"), "auxquelles": ("à", "lesquelles"),
     "duquel": ("de", "lequel"), "desquels": ("de", "lesquels"), "desquelles": ("de", "lesquelles"),
 }  # fmt: skip
-WITH_SUBJUNCTIVE = frozenset(
-    ("douter", "craindre", "redouter", "regretter", "vouloir", "souhaiter", "préférer", "exiger")
-)
-"""Verbs whose clause with *que* is in the subjunctive."""
-OF_OPINION = frozenset(("croire", "penser", "espérer", "dire", "affirmer", "supposer"))
-"""Verbs that allow it with a negation."""
+WITH_SUBJUNCTIVE = CLASSES["with subjunctive"]
+OF_OPINION = CLASSES["of opinion"]
 DEFINITE = ("le", "la", "l'", "les")
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from tests.tools.grammar_checker.french.nouns import FrenchNouns
-from tests.tools.grammar_checker.french.words import AVOIR, WORDS
+from tests.tools.grammar_checker.french.words import AVOIR, CLASSES, WORDS
 from tests.tools.grammar_checker.parts import Clause, Phrase
 from tests.tools.grammar_checker.words import VerbForm
 
@@ -18,15 +18,7 @@ DIRECT = {
 COMPOUND = {"present": "compound", "subjunctive": "past subjunctive"}
 """Compound tenses by the tense of their auxiliary."""
 NEGATIONS = ("pas", "jamais")
-STATES = frozenset(
-    ("être", "avoir", "aimer", "adorer", "détester", "haïr", "savoir", "connaître", "vouloir",
-     "pouvoir", "devoir", "préférer", "plaire", "déplaire", "manquer", "appartenir", "ressembler",
-     "croire", "penser", "espérer", "craindre", "redouter", "tenir", "dépendre", "se souvenir",
-     "respecter", "posséder", "porter", "admirer", "envier", "habiter", "vivre", "mériter",
-     "ignorer", "mépriser", "douter", "convenir", "se méfier", "se fier", "valoir",
-     "compter", "intéresser", "exister", "venir")
-)  # fmt: skip
-"""Verbs whose imperfect tells how things were."""
+STATES = CLASSES["states"]
 LINKS = {"de": "de", "d'": "de", "à": "à"}
 
 

@@ -3,8 +3,16 @@
 from collections import defaultdict
 from typing import NamedTuple
 
-from tests.tools.grammar_checker.words import PERSONS, Forms, NounForm, VerbForm, read_lines
+from tests.tools.grammar_checker.words import (
+    PERSONS,
+    Forms,
+    NounForm,
+    VerbForm,
+    read_lines,
+    word_classes,
+)
 
+CLASSES = word_classes("french/classes.txt")
 TENSES = ("present", "imperfect", "future")
 IRREGULAR = {
     "être": "sois soit soyons soient", "avoir": "aie ait ayons aient",

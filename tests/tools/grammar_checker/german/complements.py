@@ -21,15 +21,14 @@ from tests.tools.grammar_checker.german.parts import (
 )
 from tests.tools.grammar_checker.german.phrases import INDEFINITE, MIXED, Reading, Tally, noun_of
 from tests.tools.grammar_checker.german.verbs import Group, takes
-from tests.tools.grammar_checker.german.words import WORDS, Frame
+from tests.tools.grammar_checker.german.words import CLASSES, WORDS, Frame
 from tests.tools.grammar_checker.translation import OWNED_OBJECT, Roles
 
 REFLEXIVE = {"mich": ("a", ("1s",)), "mir": ("d", ("1s",)), "uns": ("ad", ("1p",))}
 """Pronouns that may be reflexive, with cases and persons; *sich* stands for the third person."""
 MODALS = ("können", "müssen", "dürfen")
 THIRD = ("3s", "3p")
-AT = ("Flughafen", "Universität", "Bahnhof", "Hafen", "Schule", "Hochschule", "Haus")
-"""Where *an* tells a place."""
+AT = CLASSES["at"]
 NO_ITEM = Item("", "")
 
 

@@ -4,13 +4,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from tests.tools.grammar_checker.german.phrases import GermanPhrases, Phrase, Reading, Tally, both
-from tests.tools.grammar_checker.german.words import EXPRESSIONS, WORDS
+from tests.tools.grammar_checker.german.words import CLASSES, EXPRESSIONS, WORDS
 
 RELATIVE_WORDS = frozenset({"der", "die", "das", "den", "dem", "denen", "dessen", "deren"})
-MONTHS = frozenset(
-    ("Januar", "Februar", "März", "April", "Mai", "Juni", "Juli", "August", "September",
-     "Oktober", "November", "Dezember")
-)  # fmt: skip
+MONTHS = CLASSES["months"]
 PRONOUNS: dict[str, tuple[tuple[str, str, str], ...]] = {
     "ich": (("n", "1s", ""),), "mich": (("a", "1s", ""),), "mir": (("d", "1s", ""),),
     "wir": (("n", "1p", ""),), "uns": (("a", "1p", ""), ("d", "1p", "")),

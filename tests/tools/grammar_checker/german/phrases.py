@@ -101,6 +101,11 @@ def determiners(word: str) -> list[Determiner]:
     return DETERMINERS.get(word, [])
 
 
+def _undeclined(stem: str) -> list[Determiner]:
+    """Return the readings of a determiner that is not there, or is no word of its own."""
+    return [Determiner(stem, case, gender, False) for case in CASES for gender in GENDERS]
+
+
 NO_NAMES = frozenset(
     word for entries in EXPRESSIONS.values() for words, _ in entries for word in words
 ) | {"Herr", "Herrn", "Frau"}
@@ -154,8 +159,7 @@ class GermanPhrases:
 
     def owned(self, place: int) -> Iterator[Phrase]:
         """Yield the noun phrases after *dessen* and *deren*."""
-        plain = [Determiner("", case, gender, False) for case in CASES for gender in GENDERS]
-        yield from self._group(place, plain, (), place)
+        yield from self._group(place, _undeclined(""), (), place)
 
     def _without_owner(self, place: int, article: str = "") -> Iterator[Phrase]:
         word = article or self.words[place]
@@ -169,8 +173,7 @@ class GermanPhrases:
             return
         yield from self._group(place + 1, determiners(word), (), place)
         if not determiners(word):
-            bare = [Determiner("none", case, gender, False) for case in CASES for gender in GENDERS]
-            yield from self._group(place, bare, (), place)
+            yield from self._group(place, _undeclined("none"), (), place)
 
     def _titled(self, place: int) -> Phrase:
         title, name = self.words[place], self.words[place + 1]
@@ -191,8 +194,7 @@ class GermanPhrases:
 
     def _owned(self, place: int, owner: str) -> Iterator[Phrase]:
         """Yield a noun phrase after the genitive of a name (*Annas Hund*)."""
-        plain = [Determiner("", case, gender, False) for case in CASES for gender in GENDERS]
-        yield from self._group(place + 1, plain, (("name", owner),), place)
+        yield from self._group(place + 1, _undeclined(""), (("name", owner),), place)
 
     def _group(
         self, place: int, readings: list[Determiner], tally: Tally, first: int

@@ -4,7 +4,13 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from tests.tools.grammar_checker.words import Forms, expressions, read_lines, translations
+from tests.tools.grammar_checker.words import (
+    Forms,
+    expressions,
+    read_lines,
+    translations,
+    word_classes,
+)
 
 Persons = tuple[tuple[str, ...], ...]
 PRESENT: Persons = ("1s",), ("3s",), ("1p", "3p")
@@ -181,3 +187,4 @@ class German:
 
 WORDS = German()
 EXPRESSIONS = expressions("german/fixed.txt")
+CLASSES = word_classes("german/classes.txt")
