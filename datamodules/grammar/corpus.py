@@ -1,7 +1,7 @@
 """The corpus written by the grammar: splits of given sizes without shared sentences."""
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import cached_property
@@ -16,12 +16,13 @@ from datamodules.contrast_pairs import ContrastPair
 from datamodules.corpus import Corpus, ParallelText, Split, add_left_out
 from datamodules.errors import UserError
 from datamodules.grammar.contrast.drawing import draw_contrast
-from datamodules.grammar.disjoint import Disjoint, Overlap, chooser, key_of
+from datamodules.grammar.disjoint import Disjoint, Overlap, chooser
 from datamodules.grammar.drawing.sentences import Sentences
 from datamodules.grammar.drawing.vocabulary import Vocabulary
 from datamodules.grammar.drawing.writer import NothingLeftError
 from datamodules.grammar.knobs import SHORTEST, Knobs, Lengths, buckets, training_lengths
 from datamodules.grammar.languages import LANGUAGES, find_language
+from datamodules.grammar.languages.language import Language
 from datamodules.grammar.pairs import SentencePair, add_noise, write_pair
 
 EDITION = 7  # part of the fingerprint: raise it if any sentence changes
@@ -94,26 +95,24 @@ class GrammarCorpus(Corpus):
 
     def training_pairs(self) -> Iterator[SentencePair]:
         """Write training pairs without end, of any length and with noise; nothing is kept."""
-        writer = self._writer("train")
-        longest = self.knobs.longest
-        lengths = Lengths(training_lengths(longest, self.knobs.short_share), writer.random)
+        sentences, longest = self._sentences("train"), self.knobs.longest
+        lengths = Lengths(training_lengths(longest, self.knobs.short_share), sentences.random)
 
         def written() -> Iterator[SentencePair]:
             while True:
-                pair = writer.pair(lengths.next())
-                lengths.count(writer.words)
-                if writer.words <= longest:
+                pair = self._pair(sentences, lengths.next())
+                lengths.count(sentences.length)
+                if sentences.length <= longest:
                     yield pair
 
-        return add_noise(written(), self.knobs.noise, writer.random)
+        return add_noise(written(), self.knobs.noise, sentences.random)
 
     @override
     def contrastive_pairs(self) -> list[ContrastPair]:
         """Write contrastive pairs with gaps as long as the grammar has them."""
         knobs = replace(self.knobs, distance=LONGEST_GAPS, paraphrase=0.0)
         sentences = Sentences(self._vocabulary, knobs, Random(f"contrast {self.seed}").random)
-        languages = find_language(self.source), find_language(self.target)
-        return draw_contrast(sentences, *languages, self.knobs.longest)
+        return draw_contrast(sentences, *self._languages, self.knobs.longest)
 
     @cached_property
     def _test(self) -> list[SentencePair]:
@@ -143,11 +142,12 @@ class GrammarCorpus(Corpus):
 
     def _bucketed(self, name: Split, held_out: set[str]) -> list[SentencePair]:
         """Write distinct sentences that are not in ``held_out``, for each bucket in turn."""
-        writer = self._writer(name)
+        sentences = self._sentences(name)
         kept: list[SentencePair] = []
         for least, most in islice(cycle(buckets(self.knobs.longest)), self._sizes[name]):
             for _ in range(MOST_TRIES):
-                pair = writer.pair(least + int(writer.random() * (most - least + 1)))
+                words = least + int(sentences.random() * (most - least + 1))
+                pair = self._pair(sentences, words)
                 if least <= pair.source_words <= most and pair.source not in held_out:
                     break
             else:
@@ -159,44 +159,30 @@ class GrammarCorpus(Corpus):
             kept.append(pair)
         return kept
 
-    def _writer(self, name: Split) -> "_Writer":
-        keep = None
-        if self.disjoint != "sentences":
-            key = key_of(self.disjoint, find_language(self.source))
-            keep = chooser(key, training=name == "train")
+    def _sentences(self, name: Split) -> Sentences:
+        language = find_language(self.source)
+        keep = chooser(self.disjoint, language, training=name == "train")
         random = Random(f"{name} {self.seed}").random
-        sentences = Sentences(self._vocabulary, self.knobs, random, keep)
-        return _Writer(sentences, self)
+        return Sentences(self._vocabulary, self.knobs, random, keep)
+
+    def _pair(self, sentences: Sentences, words: int) -> SentencePair:
+        """Write a pair of about ``words`` words. Raises ``UserError`` if no clause is left."""
+        for _ in range(MOST_TRIES):
+            with suppress(NothingLeftError):
+                return write_pair(sentences.sentence(words), *self._languages)
+        raise UserError(
+            f"data.disjoint={self.disjoint}: no clause is left for one of the splits; give a "
+            "larger data.vocabulary, or data.disjoint=sentences"
+        )
+
+    @property
+    def _languages(self) -> tuple[Language, Language]:
+        return find_language(self.source), find_language(self.target)
 
     @cached_property
     def _vocabulary(self) -> Vocabulary:
         knobs = self.knobs
         return Vocabulary(knobs.vocabulary, knobs.zipf, knobs.separable)
-
-
-class _Writer:
-    """Writer of the pairs of one split."""
-
-    def __init__(self, sentences: Sentences, corpus: GrammarCorpus) -> None:
-        self._sentences = sentences
-        self._languages = find_language(corpus.source), find_language(corpus.target)
-        self._disjoint = corpus.disjoint
-        self.random: Callable[[], float] = sentences.random
-
-    @property
-    def words(self) -> float:
-        """About how many words the last sentence has, in every language."""
-        return self._sentences.length
-
-    def pair(self, words: int) -> SentencePair:
-        """Write a pair of about ``words`` words. Raises ``UserError`` if no clause is left."""
-        for _ in range(MOST_TRIES):
-            with suppress(NothingLeftError):
-                return write_pair(self._sentences.sentence(words), *self._languages)
-        raise UserError(
-            f"data.disjoint={self._disjoint}: no clause is left for one of the splits; give a "
-            "larger data.vocabulary, or data.disjoint=sentences"
-        )
 
 
 def _append(text: ParallelText, pair: SentencePair) -> None:

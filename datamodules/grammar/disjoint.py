@@ -14,19 +14,20 @@ from datamodules.grammar.pairs import SentencePair
 
 Disjoint = Literal["sentences", "clauses", "templates"]
 HELD_OUT = 4  # every fourth clause or template, by checksum, is kept out of the training text
-Key = Callable[[Clause], str]
 
 
-def key_of(disjoint: Disjoint, language: Language) -> Key:
-    """Return a function that gives the text of a clause in ``language``, or its template."""
-    if disjoint == "templates":
-        return template
-    return lambda clause: clause_text(clause, language)
-
-
-def chooser(key: Key, training: bool) -> Callable[[Clause], bool]:
+def chooser(
+    disjoint: Disjoint, language: Language, training: bool
+) -> Callable[[Clause], bool] | None:
     """Return a function that tells whether a clause belongs to the training text, or does not."""
-    return lambda clause: (crc32(key(clause).encode()) % HELD_OUT > 0) == training
+    if disjoint == "sentences":
+        return None
+
+    def chosen(clause: Clause) -> bool:
+        key = template(clause) if disjoint == "templates" else clause_text(clause, language)
+        return (crc32(key.encode()) % HELD_OUT > 0) == training
+
+    return chosen
 
 
 def clause_text(clause: Clause, language: Language) -> str:

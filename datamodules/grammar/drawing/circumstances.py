@@ -31,8 +31,7 @@ _ASKED = {"who": "subject", "what": "object", "where": "place"}  # part asked fo
 FILLERS = {
     "intransitive": ("place", "manner"), "transitive": ("place", "manner", "attribute"),
     "prepositional": ("manner", "attribute"), "motion": ("manner",), "ditransitive": ("manner",),
-    "quality": ("degree",), "location": (), "inverse": (), "reporting": (),
-    "passive": (), "host": (),
+    "quality": ("degree",),
 }  # fmt: skip
 """What a clause of a frame may have besides its time."""
 
@@ -77,13 +76,14 @@ class Circumstances(NounPhrases):
             self._mark_habit(clause)
         if place.main and place.kind != "reason":
             spare -= self._compare(clause)
-        spare = self._fill(clause, "host" if place.host else frame, spare, place.there)
+        spare = self._fill(clause, "host" if place.host else frame, spare, place)
         if not (clause.mode.negation or clause.mode.passive or place.host):
             for phrase in (clause.object, clause.oblique, clause.recipient):
                 if phrase.__class__ is NounPhrase:
                     spare -= self.coordinate(phrase)
-        if place.first and place.fronts:
-            self._begin(clause)
+        if place.first and place.fronts and self.shares["verbosity"].choose():
+            particle = self.vocabulary.expressions["particles"].draw(self.random)
+            clause.particle = Adverbial(self.unit(), particle)
         if place.asks:
             self._ask(clause)
         return spare
@@ -119,31 +119,23 @@ class Circumstances(NounPhrases):
         if clause.question in _ASKED:
             setattr(clause, _ASKED[clause.question], None)
 
-    def _fill(self, clause: Clause, frame: str, spare: int, place_before: bool) -> int:
-        """Add about ``spare`` words; return how many are left, below 0 if too many were added.
-
-        ``place_before`` tells whether the clause before has a place, for *there*.
-        """
+    def _fill(self, clause: Clause, frame: str, spare: int, place: ClausePlace) -> int:
+        """Add about ``spare`` words; return how many are left, below 0 if too many were added."""
         mode = clause.mode
         spare -= (mode.negation != "" or mode.adverb is not None) + 2 * (mode.modal is not None)
         spare -= self._add_adjectives(clause, spare)
-        order = [*FILLERS[frame]]
+        order = [*FILLERS.get(frame, ())]
         while spare > 0 and order:
             filler = order.pop(int(self.random() * len(order))) if len(order) > 1 else order.pop()
-            spare -= self._add(filler, clause, spare, place_before)
+            spare -= self._add(filler, clause, spare, place)
         return spare
 
-    def _begin(self, clause: Clause) -> None:
-        if self.shares["verbosity"].choose():
-            table = self.vocabulary.expressions["particles"]
-            clause.particle = Adverbial(self.unit(), table.draw(self.random))
-
-    def _add(self, filler: str, clause: Clause, spare: int, place_before: bool) -> int:
+    def _add(self, filler: str, clause: Clause, spare: int, place: ClausePlace) -> int:
         """Add one circumstance of at most ``spare`` words; return its words, 0 if none fits."""
         if filler == "place":
             somewhere = clause.verb.placed and clause.gap != "place" and not clause.mode.negation
             fits = somewhere and clause.manner is None and not has_attribute(clause)
-            return self.add_place(clause, spare, place_before) if fits else 0
+            return self.add_place(clause, spare, place) if fits else 0
         if filler == "attribute":
             phrase = clause.oblique or clause.object
             free = clause.place is None and not has_attribute(clause)
@@ -161,9 +153,9 @@ class Circumstances(NounPhrases):
                 return 1
         return 0
 
-    def add_place(self, clause: Clause, spare: int, place_before: bool) -> int:
+    def add_place(self, clause: Clause, spare: int, place: ClausePlace) -> int:
         """Add where something happens: *there*, or a place; return how many words."""
-        if place_before and self.random() < self.knobs.pronouns:
+        if place.there and self.random() < self.knobs.pronouns:
             there = self.vocabulary.expressions["places"].draw(self.random)
             clause.place = Adverbial(self.unit(), there)
             return 1
@@ -173,10 +165,7 @@ class Circumstances(NounPhrases):
 
     def _add_adjectives(self, clause: Clause, spare: int) -> int:
         """Give the nouns of a clause up to ``spare`` adjectives; return how many."""
-        if spare <= 0:
-            return 0
-        added = 0
-        random = self.random
+        added, random = 0, self.random
         for phrase in (clause.subject, clause.object, clause.oblique, clause.recipient):
             if phrase.__class__ is NounPhrase:
                 for share in ADJECTIVE_SHARES:
@@ -272,8 +261,7 @@ def has_attribute(clause: Clause) -> bool:
 
 def _located(clause: Clause) -> str:
     """Return the class of who does something, and so is where it happens."""
-    subject = clause.subject
-    return kind_of(clause.antecedent if subject is None else subject)
+    return kind_of(clause.subject or clause.antecedent)
 
 
 def is_simple(participant: Participant | None) -> bool:

@@ -92,7 +92,8 @@ class Clauses(Frames):
         at_end = plan.inside
         place.host = at_end is not None
         frame, verb = self._frame(words, subject, place)
-        passive = subject is None and verb.passive and self._is_passive(place)
+        told = place.gap or place.verbs or place.kind or place.host
+        passive = subject is None and verb.passive and not told and self.shares["passives"].draw()
         mode = self._mode(frame, verb, words, place, passive)
         clause = Clause(self.unit(), verb, mode, gap=place.gap, antecedent=place.antecedent)
         clause.synonym = self._synonym()

@@ -111,17 +111,6 @@ class Frames(Circumstances):
             return place.mark or "meant"
         return "event" if self.habit or self.tense in ("future", "perfect") else ""
 
-    def complete(self, clause: Clause, frame: str, subject: Participant, place: ClausePlace) -> int:
-        """Give a clause what its frame needs besides the subject; return the fewest words."""
-        modal = clause.mode.modal
-        if modal is not None and modal.subjects and kind_of(subject) not in modal.subjects:
-            clause.mode = clause.mode._replace(modal=None)  # no engine wants to sleep
-        if frame == "passive":
-            self.give_agent(clause)
-            return _PASSIVE_WORDS
-        self.participants(clause, frame, subject, place)
-        return FRAMES[frame][1] - 2 * place.governs - (place.given is not None)
-
     def _build_frames(
         self, kind: str, words: int, host: bool, limit: str, mark: str, present: bool
     ) -> Pool[str]:
@@ -153,11 +142,6 @@ class Frames(Circumstances):
         if frame == "location":
             return _LOCATED
         return self.vocabulary.described if frame == "quality" else verb.subjects
-
-    def _is_passive(self, place: ClausePlace) -> bool:
-        if place.gap or place.verbs or place.kind or place.host:
-            return False
-        return self.shares["passives"].draw()
 
     def _mode(self, frame: str, verb: Verb, words: int, place: ClausePlace, passive: bool) -> Mode:
         inside = place.gap not in ("", "shared")
@@ -225,41 +209,53 @@ class Frames(Circumstances):
             return None
         return (_FREE if place.first else FIRST_PERSONS).draw(self.random)
 
-    def participants(
-        self, clause: Clause, frame: str, subject: Participant, place: ClausePlace
-    ) -> None:
-        """Draw the participants but the subject."""
-        verb, host = clause.verb, place.host
+    def complete(self, clause: Clause, frame: str, subject: Participant, place: ClausePlace) -> int:
+        """Give a clause what its frame needs besides the subject; return the fewest words."""
+        verb, modal = clause.verb, clause.mode.modal
+        if modal is not None and modal.subjects and kind_of(subject) not in modal.subjects:
+            clause.mode = clause.mode._replace(modal=None)  # no engine wants to sleep
         negated = clause.mode.negation != ""
         possessor = None if place.gap == "owner" else subject
-        if frame == "transitive" and (place.given or place.governs):
-            clause.object = place.given
-        elif frame in ("transitive", "ditransitive"):
-            if not host:
-                clause.object = self._pronoun(verb.objects, subject, place, verb)
-            if clause.object is None:
-                role = "denied object" if negated else "object"
-                if negated and verb.state:  # not *does not love a woman*
-                    role = "standard"
-                clause.object = self.noun_phrase(verb.objects, role, possessor, host, verb)
-            if frame == "ditransitive":
-                self._give_recipient(clause, subject, place, negated)
-        elif frame == "inverse":
-            role = "denied other" if negated else "other"
-            clause.object = self.noun_phrase(verb.objects, role)
-        elif frame == "motion" or (frame == "prepositional" and not place.governs):
-            if frame == "prepositional" and not host:
-                clause.oblique = self._pronoun(verb.objects, subject, place, verb)
-            if clause.oblique is None:
-                role = "denied other" if negated else "oblique"
-                one = frame == "motion"  # goes to one place
-                role = "goal" if one else role
-                number = False if one else None
-                clause.oblique = self.noun_phrase(verb.objects, role, possessor, host, verb, number)
-        elif frame == "quality":
-            self._give_quality(clause, kind_of(subject), place)
-        elif frame == "location":
-            self.add_place(clause, 3, place.there)
+        role = "denied other" if negated else "object"
+        other = "denied other" if negated else "other"
+        match frame:
+            case "passive":
+                if self.random() < AGENT_SHARE:
+                    clause.subject = self.noun_phrase(verb.subjects, other)
+                return _PASSIVE_WORDS
+            case "transitive" if place.given or place.governs:
+                clause.object = place.given
+            case "transitive" | "ditransitive":
+                if negated:  # not *does not love a woman*
+                    role = "standard" if verb.state else "denied object"
+                clause.object = self._governed(verb, role, subject, possessor, place)
+                if frame == "ditransitive":
+                    self._give_recipient(clause, subject, place, negated)
+            case "inverse":
+                clause.object = self.noun_phrase(verb.objects, other)
+            case "motion":  # to one place
+                clause.oblique = self.noun_phrase(
+                    verb.objects, "goal", possessor, place.host, verb, number=False
+                )
+            case "prepositional" if not place.governs:
+                clause.oblique = self._governed(verb, role, subject, possessor, place)
+            case "quality":
+                self._give_quality(clause, kind_of(subject), place)
+            case "location":
+                self.add_place(clause, 3, place)
+        return FRAMES[frame][1] - 2 * place.governs - (place.given is not None)
+
+    def _governed(
+        self,
+        verb: Verb,
+        role: str,
+        subject: Participant,
+        possessor: Participant | None,
+        place: ClausePlace,
+    ) -> Participant:
+        """Draw what a verb governs; a pronoun holds no clause."""
+        pronoun = None if place.host else self._pronoun(verb, subject, place)
+        return pronoun or self.noun_phrase(verb.objects, role, possessor, place.host, verb)
 
     def _give_quality(self, clause: Clause, kind: str, place: ClausePlace) -> None:
         """Draw a quality of a category that the sentence does not have yet."""
@@ -291,12 +287,10 @@ class Frames(Circumstances):
         if self.random() < share:
             clause.recipient = self._person(subject, place)
         if clause.recipient is None:
-            role = "denied other" if negated else "oblique"
+            role = "denied other" if negated else "object"
             clause.recipient = self.noun_phrase(HUMAN, role, subject)
 
-    def _pronoun(
-        self, kinds: tuple[str, ...], subject: Participant, place: ClausePlace, verb: Verb
-    ) -> Pronoun | None:
+    def _pronoun(self, verb: Verb, subject: Participant, place: ClausePlace) -> Pronoun | None:
         """Draw a pronoun, or nothing: *himself*, for the object of the clause before, for a person.
 
         Not every preposition has a pronoun for a thing in every language.
@@ -311,21 +305,15 @@ class Frames(Circumstances):
         if before is not None and before.core.noun is not noun_of(subject):
             kind = kind_of(before)
             fits = kind in HUMAN or verb.frame != "prepositional" or verb.thing
-            if fits and kind in kinds and not clashes(subject, before):
+            if fits and kind in verb.objects and not clashes(subject, before):
                 return taken_up(before)
-        return self._person(subject, place) if "person" in kinds else None
+        return self._person(subject, place) if "person" in verb.objects else None
 
     def _person(self, subject: Participant, place: ClausePlace) -> Pronoun | None:
         drawn = (_FREE if place.first else FIRST_PERSONS).draw(self.random)
         if drawn.person == subject.person or {drawn.person, subject.person} <= SPEAKERS:
             return None
         return drawn
-
-    def give_agent(self, clause: Clause) -> None:
-        """Give a passive an agent, or none."""
-        if self.random() < AGENT_SHARE:
-            role = "denied other" if clause.mode.negation else "other"
-            clause.subject = self.noun_phrase(clause.verb.subjects, role)
 
 
 def taken_up(participant: Participant) -> Pronoun:

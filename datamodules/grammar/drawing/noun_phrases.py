@@ -17,7 +17,7 @@ from datamodules.grammar.meaning.phrases import (
     Participant,
     Prepositional,
     Verb,
-    gender_of,
+    person_or_gender,
 )
 
 NAME_SHARE = 0.12  # share of names among noun phrases for which a person fits
@@ -25,7 +25,12 @@ OWNER_SHARE = 0.25  # share of noun phrases with an owner, where an owner fits
 CLAUSES_TO_A_PHRASE = 4  # how many times likelier *and* joins verbs than noun phrases
 MOST_TRIES = 4  # draws for a noun that a sentence does not have yet
 PREDICATE_TRIES = 12  # draws for a verb or quality that a sentence does not have yet
-POSSESSIVES = ("my", "our", "his", "her", "its", "their")
+_OF_PERSON: dict[int | str, str] = {
+    FIRST_SINGULAR: "my", FIRST_PLURAL: "our", THIRD_PLURAL: "their",
+    "m": "his", "f": "her", "": "its",
+}  # fmt: skip
+"""Possessives by person; those of a third person singular by gender."""
+POSSESSIVES = tuple(_OF_PERSON.values())
 _JUDGING = ("opinion", "quality")  # categories with opposites of each other: *beautiful*, *ugly*
 _OF_BOTH = ("the", "a", "some", "this")  # determiners that two nouns beside each other share
 _ALONE = ("every", "title", "whose")  # determiners of phrases without *and*
@@ -52,7 +57,8 @@ class NounPhrases(Writer):
         not).
         """
         random = self.random
-        if not extended and role != "denied object" and number is None:
+        free = not extended and role != "denied object"
+        if free and number is None:
             if self._opens():
                 opened = self._open(kinds)
                 if opened is not None:
@@ -67,8 +73,7 @@ class NounPhrases(Writer):
             barred = () if verb is None or role.endswith("subject") else verb.barred
             form = self._noun(kinds, number, barred)
         phrase = NounPhrase(self.unit(), self.core(form, role, possessor))
-        owned = not extended and role != "denied object" and form[0].kind in OWNABLE
-        if owned and random() < OWNER_SHARE:
+        if free and form[0].kind in OWNABLE and random() < OWNER_SHARE:
             self._give_owner(phrase)
         return phrase
 
@@ -82,8 +87,7 @@ class NounPhrases(Writer):
         share = self.knobs.coordination / CLAUSES_TO_A_PHRASE
         if not share or not may_be_two(phrase) or self.random() >= share:
             return 0
-        first = phrase.core
-        noun = first.noun
+        first, noun = phrase.core, phrase.core.noun
         if noun.kind == "name":
             phrase.beside = self._named(self._name())
         else:
@@ -140,7 +144,7 @@ class NounPhrases(Writer):
         determiner = self.vocabulary.determiners[count, plain, role].draw(self.random)
         thing = None
         if determiner == "own" and possessor is not None:
-            determiner = _possessive(possessor)
+            determiner = _OF_PERSON[person_or_gender(possessor)]
             plural = plural or (determiner == "their" and noun.kind == "clothes")
             if determiner in ("its", "his", "her"):
                 thing = noun_of(possessor)
@@ -185,20 +189,18 @@ class NounPhrases(Writer):
         noun, adjectives = core.noun, core.adjectives
         if noun.plain or not core.determiner or noun.kind in ("kin", "surname"):
             return False
-        if ":" in noun.name:  # an adjective would tell the sense
-            return False
-        if len(adjectives) > 1 or (adjectives and adjectives[0].alone):
-            return False
+        if ":" in noun.name or len(adjectives) > 1 or (adjectives and adjectives[0].alone):
+            return False  # an adjective would tell the sense
         table = self.vocabulary.adjectives[noun.kind, adjectives[0] if adjectives else None]
         if table is None:
             return False
         drawn = table.draw(self.random)
         if drawn.category in self.said or not self.said.isdisjoint(drawn.results):
             return False
-        if phrase.attribute is not None and _takes_preposition(noun, drawn):
-            return False
-        both = tuple(sorted((*adjectives, drawn), key=category_rank)) if adjectives else (drawn,)
-        phrase.core = Core(*core[:3], both, *core[4:])
+        if phrase.attribute is not None and noun.kind in HUMAN and drawn.category in _JUDGING:
+            return False  # it would seem to go with the adjective: *gentil avec*, *fier de*
+        both = tuple(sorted((*adjectives, drawn), key=category_rank))
+        phrase.core = core._replace(adjectives=both)
         return True
 
     def place_phrase(self, located: str) -> Prepositional | None:
@@ -240,11 +242,6 @@ class NounPhrases(Writer):
             )
 
 
-def _takes_preposition(noun: Noun, adjective: Adjective) -> bool:
-    """Return whether an attribute would seem to follow the adjective (*gentil avec*, *fier de*)."""
-    return noun.kind in HUMAN and adjective.category in _JUDGING
-
-
 def is_told_apart(phrase: NounPhrase) -> bool:
     """Return whether a relative clause may follow; a possessive gives way to *the*."""
     determiner = phrase.core.determiner
@@ -275,15 +272,3 @@ def kind_of(participant: Participant | None) -> str:
     """Return the class of a participant; names, *I*, *we* and agents without a name are persons."""
     noun = participant.core.noun if type(participant) is NounPhrase else noun_of(participant)
     return "person" if noun is None or noun.kind in ("name", "surname") else noun.kind
-
-
-def _possessive(possessor: Participant | None) -> str:
-    assert possessor is not None
-    match possessor.person:
-        case person if person == FIRST_SINGULAR:
-            return "my"
-        case person if person == FIRST_PLURAL:
-            return "our"
-        case person if person == THIRD_PLURAL:
-            return "their"
-    return {"m": "his", "f": "her", "": "its"}[gender_of(possessor)]

@@ -1,15 +1,19 @@
 """How many words and clauses a sentence has, and where each clause stands."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from datamodules.grammar.drawing.draws import Pool, Random
+from datamodules.grammar.knobs import Knobs
 from datamodules.grammar.meaning.phrases import Adjective, NounPhrase, Participant, Verb
 
 SHORTEST = 3  # fewest words of a clause
 LONGEST = 12  # most words of a clause, without the clauses inside it
 MEAN = 7  # mean words of a clause in a sentence of several clauses
-BESIDE = 3  # clauses that a sentence of any length may have side by side
-A_LEVEL = 30  # words of a sentence for each level of clauses in clauses
+BESIDE = 3  # most clauses side by side, where clauses inside others need not be rare
+A_LEVEL = 30  # words of a sentence for each level of clauses, and for each clause of a long one
+WORDS_BESIDE = 5  # fewest words for each of many clauses side by side
+NOUN_SHARE = 0.5  # rough share of clauses with a noun as subject
 
 
 @dataclass(eq=False)
@@ -20,16 +24,27 @@ class Plan:
     inside: "Plan | None" = None
 
 
-def plan_clauses(
-    words: int, mean: float, embedding: float, random: Random, most: int, deepest: int
-) -> tuple[list[Plan], int]:
-    """Return the clauses side by side in a sentence of ``words`` words, and the number of all.
+class Outline(NamedTuple):
+    """The clauses of a sentence, with limits."""
 
-    ``mean`` is the mean number of words of a clause, ``embedding`` the probability that a clause
-    after the first stands inside another; ``most`` of them stand side by side, and ``deepest``
-    around another.
+    beside: list[Plan]  # side by side
+    clauses: int  # all of them, also those inside others
+    gap: float  # mean words between the subject and the verb of a clause
+    most: int  # side by side
+    deepest: int  # around another
+
+
+def plan_clauses(
+    wanted: int, words: int, knobs: Knobs, embedding: float, random: Random
+) -> Outline:
+    """Plan the clauses of a sentence of ``wanted`` words, of which some may stay unused: ``words``.
+
+    ``embedding`` is the probability that a clause after the first stands inside another.
     """
-    count = max(1, int(words / mean + random()))
+    gap = NOUN_SHARE * knobs.distance
+    most = max(BESIDE, 1 + int((1 - knobs.embedding) * wanted / WORDS_BESIDE))
+    deepest = 1 + wanted // A_LEVEL
+    count = max(1, int(words / (MEAN + gap) + random()))
     inside = sum(random() < embedding for _ in range(count - 1))
     beside = [Plan() for _ in range(min(most, count - inside))]
     # The last of several often has a conjunction whose clause is too short to hold another.
@@ -45,7 +60,7 @@ def plan_clauses(
         free.remove(chosen)
         if chosen.inside.depth < deepest:
             free.append(chosen.inside)
-    return beside, count
+    return Outline(beside, count, gap, most, deepest)
 
 
 @dataclass(slots=True)

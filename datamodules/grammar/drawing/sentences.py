@@ -10,7 +10,6 @@ from datamodules.grammar.drawing.draws import Pool
 from datamodules.grammar.drawing.frames import SPEAKERS, clashes, is_unclear, subject_of, taken_up
 from datamodules.grammar.drawing.noun_phrases import kind_of, noun_of
 from datamodules.grammar.drawing.plans import (
-    A_LEVEL,
     BESIDE,
     LONGEST,
     MEAN,
@@ -37,9 +36,7 @@ from datamodules.grammar.meaning.phrases import (
 SHORT = 8  # words up to which a sentence has as many words as were planned
 MOST_UNUSED = 4  # most words that are planned in addition for each word above ``SHORT``
 FEW = 24  # words below which a sentence may have at most two main clauses and a subordinate one
-WORDS_BESIDE = 5  # fewest words for each clause, where many stand side by side
-STEADY = 16  # sentences over which an error of the mean length is mended
-NOUN_SHARE = 0.5  # rough share of clauses with a noun as subject
+STEADY = 16  # sentences after which a length is as asked for
 NEW_SHARE = 0.15  # share of clauses behind *and* in which somebody else does something
 LEAST_MORE = 5  # most words that may be left over
 MOST_SENTENCES = 100  # draws for a sentence
@@ -83,12 +80,10 @@ class Sentences(Clauses):
         self.said.clear()
         self.doubts, self.joined, self.closed = False, frozenset(), False
         self.draw_tense()
-        gap = NOUN_SHARE * self.knobs.distance
         embedding = self.shares["embedding"].probability
-        most = max(BESIDE, 1 + int((1 - self.knobs.embedding) * wanted / WORDS_BESIDE))
-        self.deepest = 1 + wanted // A_LEVEL
+        outline = plan_clauses(wanted, words, self.knobs, embedding, self.random)
+        plans, count, gap, most, self.deepest = outline
         self.few = most == BESIDE and wanted < FEW
-        plans, count = plan_clauses(words, MEAN + gap, embedding, self.random, most, self.deepest)
         single = len(plans) == 1
         self.habit = self.habit and single and wanted < 2 * MEAN
         self.budget = WordBudget(words - len(plans) + 1, count, gap)
@@ -142,9 +137,8 @@ class Sentences(Clauses):
         following: Joined | None = None
         for each in reversed(joined):
             joins = following is not None and joins_shareable(each, following)
-            if not (following and is_bound(following)) and self.extend(
-                each.clause, following is None
-            ):
+            bound = following is not None and is_bound(following)
+            if not bound and self.extend(each.clause, following is None):
                 # What follows can share no subject any more.
                 self.shares["coordination"].count(0, -joins)
                 return True
@@ -268,8 +262,7 @@ class Sentences(Clauses):
             return
         if isinstance(subject, NounPhrase):
             self.describe(*subject.core.adjectives)
-            living = kind_of(subject) in ANIMATE
-            if name == "and" and (not living or self.random() < NEW_SHARE):
+            if name == "and" and (kind_of(subject) not in ANIMATE or self.random() < NEW_SHARE):
                 self._move(place, subject)
                 return
         if not is_unclear(last):
@@ -388,10 +381,8 @@ def closes(clause: Clause) -> bool:
 
 def is_bound(joined: Joined) -> bool:
     """Return whether nothing may come between a clause and the one before."""
-    conjunction = joined.conjunction
-    return joined.clause.gap == "shared" or (
-        conjunction is not None and "subordinating" in conjunction.expression.kinds
-    )
+    _, conjunction, comma = joined
+    return conjunction is not None and not comma
 
 
 def joins_shareable(before: Joined, joined: Joined) -> bool:

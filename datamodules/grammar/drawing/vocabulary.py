@@ -42,8 +42,7 @@ _PERSONAL = ("my", "our", "own")
 _BUT_THE = (*_PERSONAL, "this", "every", "some", *_COUNTS)
 _NOT_AS: dict[str, tuple[str, ...]] = {
     "subject": ("some", "own"), "denied subject": ("some", "own", "every"),
-    "object": (), "denied object": ("every", *_COUNTS),
-    "oblique": (), "goal": ("some", "own", "every"),
+    "object": (), "denied object": ("every", *_COUNTS), "goal": ("some", "own", "every"),
     "carried": (*_PERSONAL, "the", "this", "every", "several", "many", "some"),
     "other": ("some", "own"), "denied other": ("some", "own", "every", *_COUNTS),
     "place": _BUT_THE, "attribute": (*_BUT_THE, "a"),
