@@ -21,6 +21,7 @@ from datamodules.grammar.meaning.phrases import (
     NounPhrase,
     Participant,
     Place,
+    Prepositional,
     Pronoun,
     Time,
     Verb,
@@ -221,52 +222,54 @@ class Language(ABC):
         """Return a verb that governs another case than ``verb``; None if there is no such case."""
         return None
 
-    # Parts of a clause that are alike in many languages; each language adds its own.
+    # Parts of a clause that are alike in many languages, if the clause has them.
 
-    def particle(self, particle: Adverbial, text: Text) -> None:
+    def particle(self, particle: Adverbial | None, text: Text) -> None:
         """Write a particle and a comma, if this language has it."""
-        if self.expressions[particle.expression.name].texts:
+        if particle is not None and self.expressions[particle.expression.name].texts:
             self.adverbial(particle, text)
             text.comma()
 
     def graded(self, clause: Clause, form: str, comparative: str | None) -> Piece:
         """Return an adjective with its degree; a ``comparative`` needs no *more*."""
-        degree = clause.degree
-        if degree is None:
-            return graded(form, "")
-        if degree.name == "more" and comparative:
-            return graded(comparative, "")
-        return graded(form, self.expressions[degree.name].texts[0])
+        if clause.degree is None:
+            return token(form, QUALITY, DEGREE)
+        if clause.degree.name == "more" and comparative:
+            return token(comparative, QUALITY, DEGREE)
+        degree = self.expressions[clause.degree.name].texts[0]
+        return piece([(degree, (DEGREE,)), (form, (QUALITY,))])
 
     def standard(self, clause: Clause, text: Text) -> None:
-        """Write what the subject is compared with, after *than* or the second *as*, if anything."""
+        """Write what the subject is compared with, after *than* or the second *as*."""
         if clause.standard is not None:
             assert clause.degree is not None
             before = "as:standard" if clause.degree.name == "as" else "than"
             self.noun_phrase(clause.standard, text, self.expressions[before])
 
-    def complement(self, clause: Clause, unit: int, text: Text) -> None:
-        """Write a clause after *that*, which belongs to the ``unit`` of the clause around."""
-        text.add(self.that, unit)
-        self.clause(clause, text, SUBORDINATE)
+    def complement(self, clause: Clause, text: Text) -> None:
+        """Write *that* and the clause after it."""
+        if clause.complement is not None:
+            text.add(self.that, clause.unit)
+            self.clause(clause.complement, text, SUBORDINATE)
 
-    def time(self, time: Time, text: Text) -> None:
+    def time(self, time: Time | None, text: Text) -> None:
         """Write when something happens."""
         if type(time) is Dated:
             text.add(_expression(self.date(time)), time.unit)
         else:
             self.adverbial(time, text)
 
-    def place(self, place: Place, text: Text) -> None:
+    def place(self, place: Place | None, text: Text) -> None:
         """Write an adverb of place, or a preposition with its noun phrase."""
-        if type(place) is Adverbial:
-            self.adverbial(place, text)
-        else:
+        if type(place) is Prepositional:
             self.noun_phrase(place.phrase, text, self.expressions[place.preposition.name])
+        else:
+            self.adverbial(place, text)
 
-    def adverbial(self, adverbial: Adverbial, text: Text) -> None:
+    def adverbial(self, adverbial: Adverbial | None, text: Text) -> None:
         """Write an invariable expression."""
-        text.add(self.expressions[adverbial.expression.name], adverbial.unit)
+        if adverbial is not None:
+            text.add(self.expressions[adverbial.expression.name], adverbial.unit)
 
     @abstractmethod
     def noun_phrase(self, phrase: NounPhrase, text: Text, before: Piece = EMPTY) -> None:
@@ -275,14 +278,6 @@ class Language(ABC):
     @abstractmethod
     def date(self, date: Dated) -> str:
         """Return a date with its preposition, each of its parts one word."""
-
-
-@cache
-def graded(adjective: str, degree: str) -> Piece:
-    """Return an adjective after *be*, with its degree; empty for one in the form (*bigger*)."""
-    if not degree:
-        return token(adjective, QUALITY, DEGREE)
-    return piece([(degree, (DEGREE,)), (adjective, (QUALITY,))])
 
 
 SOMEBODY = Pronoun(THIRD_SINGULAR)

@@ -106,14 +106,13 @@ class English(Language):
 
     @override
     def clause(self, clause: Clause, text: Text, order: int) -> None:
-        begin, time, role = len(text.texts), clause.time, SUBJECT
+        begin, role = len(text.texts), SUBJECT
         subject, object_, agent = clause.subject, clause.object, None
         if clause.mode.passive:
             subject, object_, agent, role = object_, None, subject, OBJECT
-        if clause.particle is not None:
-            self.particle(clause.particle, text)
-        if time is not None and clause.time_first:
-            self.time(time, text)
+        self.particle(clause.particle, text)
+        if clause.time is not None and clause.time_first:
+            self.time(clause.time, text)
             text.comma()
         asked = clause.question not in ("", "who")
         person = (subject or clause.antecedent or SOMEBODY).person
@@ -128,19 +127,15 @@ class English(Language):
             if is_whose(object_):
                 self.noun_phrase(object_, text)  # *whose dog I see*
                 object_ = None
-        if type(subject) is NounPhrase:
-            self.noun_phrase(subject, text)
-        elif subject is not None and clause.gap != "shared":
-            text.add(self._pronouns[subject, True, role], clause.unit)
+        if clause.gap != "shared":
+            self._participant(subject, role, clause, text, is_subject=True)
         self._verb(clause, group, object_, agent, text)
         if type(agent) is NounPhrase:
             self.noun_phrase(agent, text, self.expressions["by"])
-        if clause.place is not None:
-            self.place(clause.place, text)
-        if time is not None and not clause.time_first:
-            self.time(time, text)
-        if clause.complement is not None:
-            self.complement(clause.complement, clause.unit, text)
+        self.place(clause.place, text)
+        if not clause.time_first:
+            self.time(clause.time, text)
+        self.complement(clause, text)
         text.clauses.append((begin, len(text.texts)))
 
     def _relative(self, clause: Clause, text: Text) -> None:
@@ -174,21 +169,18 @@ class English(Language):
         if gives and type(recipient) is Pronoun:  # *gives me the book*
             self._participant(recipient, RECIPIENT, clause, text)
             recipient = None
-        if object_ is not None:
-            self._participant(object_, OBJECT, clause, text)
-            if separated:
-                text.add(particle, unit)
+        self._participant(object_, OBJECT, clause, text)
+        if separated:
+            text.add(particle, unit)
         if recipient is not None:
             text.add(_TO, unit)
             self._participant(recipient, RECIPIENT, clause, text)
-        if clause.oblique is not None:
-            self._participant(clause.oblique, OBJECT, clause, text)
+        self._participant(clause.oblique, OBJECT, clause, text)
         if clause.adjective is not None:
             name = clause.adjective.name
             text.add(self.graded(clause, name, self._comparatives.get(name)), unit)
             self.standard(clause, text)
-        if manner is not None:
-            self.adverbial(manner, text)
+        self.adverbial(manner, text)
 
     def _group(self, key: _Key) -> Piece:
         verb, mode, person, asked = key
@@ -197,11 +189,18 @@ class English(Language):
         group = verb_group(forms, mode, person, modal, asked)
         return group if forms.preposition or asked else without_preposition(verb, group)
 
-    def _participant(self, written: Participant, role: int, clause: Clause, text: Text) -> None:
-        if type(written) is Pronoun:
-            text.add(self._pronouns[written, False, role], clause.unit)
-        else:
+    def _participant(
+        self,
+        written: Participant | None,
+        role: int,
+        clause: Clause,
+        text: Text,
+        is_subject: bool = False,
+    ) -> None:
+        if type(written) is NounPhrase:
             self.noun_phrase(written, text)
+        elif written is not None:
+            text.add(self._pronouns[written, is_subject, role], clause.unit)
 
     @override
     def noun_phrase(self, phrase: NounPhrase, text: Text, before: Piece = EMPTY) -> None:
@@ -213,8 +212,7 @@ class English(Language):
         if phrase.beside is not None:
             text.add(_AND, phrase.unit)
             text.add(self._cores[phrase.beside.core], phrase.beside.unit)
-        if phrase.attribute is not None:
-            self.place(phrase.attribute, text)
+        self.place(phrase.attribute, text)
         if phrase.relative is not None:
             self.clause(phrase.relative, text, SUBORDINATE)
 

@@ -89,14 +89,11 @@ class French(Phrases):
 
     @override
     def clause(self, clause: Clause, text: Text, order: int) -> None:
-        begin, time, object_, mode = len(text.texts), clause.time, clause.object, clause.mode
-        topic = None
-        if time is not None and order < SUBORDINATE and is_topic(clause):
-            topic, time = time, None
-        if clause.particle is not None:
-            self.particle(clause.particle, text)
-        if topic is not None:
-            self.time(topic, text)
+        begin, object_, mode = len(text.texts), clause.object, clause.mode
+        self.particle(clause.particle, text)
+        topic = order < SUBORDINATE and is_topic(clause)
+        if topic:
+            self.time(clause.time, text)
             text.comma()
         if order == INFINITIVE:
             subject, mode = subject_of(clause), mode._replace(tense="infinitive")
@@ -106,17 +103,16 @@ class French(Phrases):
         self._verb(clause, mode, agreement, text)
         if clause.adjective is not None:
             self._quality(clause, clause.adjective, agreement, text)
-        manner = clause.manner
-        if manner is not None and not _is_denied(object_):
-            self.adverbial(manner, text)
-            manner = None
-        if time is not None and self._ends_in_state(clause, subject):
-            self.time(time, text)
-            time = None
+        denied = _is_denied(object_)
+        if not denied:
+            self.adverbial(clause.manner, text)
+        early = not topic and self._precedes_object(clause, subject)
+        if early:
+            self.time(clause.time, text)
         if type(object_) is NounPhrase and object_ is not subject:
             self.noun_phrase(object_, text)
-        if manner is not None:
-            self.adverbial(manner, text)  # never *pas lentement de pain*
+        if denied:
+            self.adverbial(clause.manner, text)  # never *pas lentement de pain*
         if clause.subject is not subject and type(clause.subject) is NounPhrase:
             before = self.expressions["by"] if clause.mode.passive else _TO_WHOM
             self.noun_phrase(clause.subject, text, before)
@@ -126,23 +122,21 @@ class French(Phrases):
             self._oblique(clause, clause.oblique, text)
         if type(clause.place) is Prepositional:
             self._place(clause.place, text)  # *y* is a clitic
-        if time is not None:
-            self.time(time, text)
-        if clause.complement is not None:
-            self.complement(clause.complement, clause.unit, text)
+        if not (topic or early):
+            self.time(clause.time, text)
+        self.complement(clause, text)
         text.clauses.append((begin, len(text.texts)))
 
-    def _ends_in_state(self, clause: Clause, subject: Participant) -> bool:
+    def _precedes_object(self, clause: Clause, subject: Participant) -> bool:
         """Return whether a time at the end would follow an adjective (*la robe mouillée hier*)."""
-        if clause.place is not None:
+        if clause.time is None or clause.place is not None:
             return False
         written = clause.oblique, clause.recipient, clause.subject, clause.object
-        last = (each for each in written if type(each) is NounPhrase and each is not subject)
-        phrase = next(last, None)
-        if phrase is None or phrase.relative is not None:
-            return False
-        core = (phrase.attribute.phrase if phrase.attribute else phrase.beside or phrase).core
-        return self._words.ends_in_state(core)
+        for phrase in written:
+            if type(phrase) is NounPhrase and phrase is not subject:
+                last = phrase.attribute.phrase if phrase.attribute else phrase.beside or phrase
+                return phrase.relative is None and self._words.ends_in_state(last.core)
+        return False
 
     def _subject(self, clause: Clause, text: Text) -> Participant:
         """Begin a clause and write its subject, if it has one; return what the verb agrees with."""

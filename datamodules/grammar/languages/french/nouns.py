@@ -158,13 +158,10 @@ class FrenchNouns:
 
     def ends_in_state(self, core: Core) -> bool:
         """Return whether the last word is an adjective of what comes and goes (*mouillé*)."""
-        behind = (
-            adjective
-            for adjective in core.adjectives
-            if self._forms_for(adjective, core.noun).position != "before"
-        )
-        last = next(behind, None)
-        return last is not None and not last.lasting and last.category == "quality"
+        for adjective in core.adjectives:
+            if self._forms_for(adjective, core.noun).position != "before":
+                return not adjective.lasting and adjective.category == "quality"
+        return False
 
     def core(self, core: Core) -> Piece:
         """Write determiner, adjectives and noun."""

@@ -21,7 +21,6 @@ from datamodules.grammar.languages.language import (
     Text,
     is_human,
     is_subject_gap,
-    piece,
     token,
 )
 from datamodules.grammar.meaning.phrases import (
@@ -62,9 +61,6 @@ class Phrases(Language):
         super().__init__()
         self._words = FrenchNouns(self.sections)
         self._cores = Cache(self._words.core)
-        self._genders: Cache[tuple[Noun, bool], str] = Cache(
-            lambda key: self._words.forms(*key).gender
-        )
 
     @override
     def merge(self, texts: list[str]) -> None:
@@ -72,7 +68,7 @@ class Phrases(Language):
 
     @override
     def gender(self, noun: Noun) -> str:
-        return self._genders[noun, False]
+        return self._words.forms(noun).gender
 
     @override
     def noun_phrase(
@@ -93,8 +89,7 @@ class Phrases(Language):
             repeated = _repeated(before)
             text.add(repeated, unit)
             text.add(self._cores[_behind(phrase.beside.core, repeated)], phrase.beside.unit)
-        if phrase.attribute is not None:
-            self.place(phrase.attribute, text)
+        self.place(phrase.attribute, text)
         if phrase.relative is not None:
             self.clause(phrase.relative, text, SUBORDINATE)
 
@@ -107,17 +102,17 @@ class Phrases(Language):
         if type(participant) is Pronoun:
             return Agreement(participant.person, self._gender(participant))
         core, beside = participant.core, participant.beside
-        gender = self._genders[core.noun, core.synonym]
+        gender = self._words.forms(core.noun, core.synonym).gender
         if beside is not None and gender == "f":
-            gender = self._genders[beside.core.noun, beside.core.synonym]
+            gender = self._words.forms(beside.core.noun, beside.core.synonym).gender
         return Agreement(participant.person, gender)
 
     def _gender(self, pronoun: Pronoun) -> str:
         if pronoun.noun is None:
             return pronoun.gender
-        gender = self._genders[pronoun.noun, pronoun.synonym]
+        gender = self._words.forms(pronoun.noun, pronoun.synonym).gender
         if pronoun.beside is not None and gender == "f":
-            return self._genders[pronoun.beside, False]
+            return self.gender(pronoun.beside)
         return gender
 
     def form(self, pronoun: Pronoun, case: str) -> str:
@@ -154,7 +149,7 @@ def _repeated(before: Piece) -> Piece:
     if not before.texts or before.texts[-1] not in _REPEATED:
         return EMPTY
     words = before.texts if before.texts[-1] == "à" else before.texts[-1:]
-    return piece((word, (2 * before.played[-1][1],)) for word in words)
+    return Piece(words, before.roles[-1:] * len(words))
 
 
 def _behind(core: Core, before: Piece) -> Core:

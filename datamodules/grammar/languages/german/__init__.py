@@ -147,7 +147,7 @@ class German(Phrases):
         if order == SUBORDINATE:
             first = self._introduction(parts, text)
         else:
-            if order == MAIN and clause.particle is not None:
+            if order == MAIN:
                 self.particle(clause.particle, text)
             first = self._front(parts, text, order)
             text.add(group.finite, clause.unit)
@@ -173,7 +173,6 @@ class German(Phrases):
         if order == INVERTED:
             return None
         if is_topic(clause) and not (self._strands_pronoun(parts) or _runs_on(parts)):
-            assert clause.time is not None
             self.time(clause.time, text)
             return clause.time
         self._subject(parts, text)
@@ -212,7 +211,7 @@ class German(Phrases):
         if owns:
             owned = subject if begins else clause.oblique or clause.object
             assert type(owned) is NounPhrase
-            self._noun_phrase(owned, text, case)
+            self.noun_phrase(owned, text, case=case)
         return subject if begins else None
 
     def _middle(
@@ -232,7 +231,7 @@ class German(Phrases):
             self._pronouns(parts, text)
         if late:
             self._subject(parts, text)
-        if clause.time is not None and clause.time is not first:
+        if clause.time is not first:
             self.time(clause.time, text)
         if parts.apart:
             text.add(self._adverb(parts), clause.unit)
@@ -284,7 +283,7 @@ class German(Phrases):
             self._relative(phrase, text)
         if clause.complement is not None:
             text.comma()
-            self.complement(clause.complement, clause.unit, text)
+            self.complement(clause, text)
             text.comma()
 
     # Smaller pieces.
@@ -292,7 +291,7 @@ class German(Phrases):
     def _subject(self, parts: Parts, text: Text) -> None:
         subject = parts.subject
         if type(subject) is NounPhrase:
-            self._noun_phrase(subject, text, parts.case)
+            self.noun_phrase(subject, text, case=parts.case)
         else:
             text.add(pronoun(self._person(subject), NOMINATIVE, parts.role), parts.clause.unit)
 
@@ -312,15 +311,14 @@ class German(Phrases):
         """Write the objects with an adverb (*nicht*, *nie*, *oft*), and the circumstances."""
         clause, found = parts.clause, parts.complements
         there = type(clause.place) is Adverbial and clause.verb.frame != "be"
-        if there and clause.place is not None:
+        if there:
             self.place(clause.place, text)
         for number in range(len(found.phrases) + 1):
             if number == found.adverb and adverb is not EMPTY:
                 text.add(adverb, clause.unit)
             if number == found.circumstances:
-                if clause.manner is not None:
-                    self.adverbial(clause.manner, text)
-                if clause.place is not None and not there:
+                self.adverbial(clause.manner, text)
+                if not there:
                     self.place(clause.place, text)
             if number < len(found.phrases):
                 self._complement(found.phrases[number], parts, text)
@@ -347,7 +345,7 @@ class German(Phrases):
             elif preposition:
                 text.add(governing(preposition), clause.unit)
             by = clause if participant is found.negated else None
-            self._noun_phrase(participant, text, case, before, by, participant in found.moved)
+            self.noun_phrase(participant, text, before, case, by, participant in found.moved)
         elif is_thing(participant):
             text.add(pronominal_adverb("da", preposition), clause.unit)
         else:

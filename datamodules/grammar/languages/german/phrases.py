@@ -123,27 +123,24 @@ class Phrases(Language):
         return self._words.gender(noun)
 
     @override
-    def noun_phrase(self, phrase: NounPhrase, text: Text, before: Piece = EMPTY) -> None:
-        self._noun_phrase(phrase, text, NOMINATIVE, before)
-
-    @override
-    def place(self, place: Place, text: Text) -> None:
+    def place(self, place: Place | None, text: Text) -> None:
         if type(place) is Prepositional:
             name, phrase = place.preposition.name, place.phrase
             if name == "in" and phrase.core.noun.name in self._at:
                 name = "at"
             elif name == "near" and _shows_genitive(phrase):
                 name = "near:genitive"
-            self._noun_phrase(phrase, text, self._cases[name], self.expressions[name])
+            self.noun_phrase(phrase, text, self.expressions[name], self._cases[name])
         else:
             super().place(place, text)
 
-    def _noun_phrase(
+    @override
+    def noun_phrase(
         self,
         phrase: NounPhrase,
         text: Text,
-        case: int,
         before: Piece = EMPTY,
+        case: int = NOMINATIVE,
         negated_by: Clause | None = None,
         light: bool = False,
     ) -> None:
@@ -169,9 +166,8 @@ class Phrases(Language):
             text.add(self._cores[owner.core, GENITIVE, False], owner.unit)
         if phrase.beside is not None:
             text.add(_AND, phrase.unit)
-            self._noun_phrase(phrase.beside, text, case, EMPTY, negated_by)
-        if phrase.attribute is not None:
-            self.place(phrase.attribute, text)
+            self.noun_phrase(phrase.beside, text, EMPTY, case, negated_by)
+        self.place(phrase.attribute, text)
         if phrase.relative is not None and not light:
             self._relative(phrase, text)
 
