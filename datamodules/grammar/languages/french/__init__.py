@@ -71,12 +71,11 @@ class French(Phrases):
     def __init__(self) -> None:
         super().__init__()
         sections = self.sections
-        self._verbs = {name: FrenchVerb.of(*cells[:2]) for name, cells in sections["verbs"].items()}
-        self._synonyms = {
-            name: FrenchVerb.of(cells[2], cells[1])
-            for name, cells in sections["verbs"].items()
-            if len(cells) > 2
-        }
+        self._verbs: dict[tuple[str, bool], FrenchVerb] = {}  # by name, or of its synonym
+        for name, cells in sections["verbs"].items():
+            infinitive, preposition, synonym = (*cells, "", "")[:3]
+            self._verbs[name, False] = FrenchVerb.of(infinitive, preposition)
+            self._verbs[name, True] = FrenchVerb.of(synonym or infinitive, preposition)
         self._datives, self._pronominal = sections["datives"], sections["pronominal"]
         self._at, self._inside = sections["at"], sections["inside"]
         self._groups = Cache(self._group)
@@ -196,13 +195,11 @@ class French(Phrases):
 
     def _group(self, key: _GroupKey) -> Piece:
         verb, synonym, mode, subject, clitics, agreed = key
-        forms = self._verbs[verb.name]
-        if synonym:
-            forms = self._synonyms.get(verb.name, forms)
+        forms = self._verbs[verb.name, synonym]
         if mode.adverb is not None:
             written = " ".join(self.expressions[mode.adverb.name].texts)
             mode = mode._replace(adverb=Expression(written))
-        modal = None if mode.modal is None else self._verbs[mode.modal.name]
+        modal = None if mode.modal is None else self._verbs[mode.modal.name, False]
         group = verb_group(forms, modal, verb.state, mode, subject, clitics, agreed)
         return group if forms.preposition.texts else without_preposition(verb, group)
 
@@ -216,7 +213,7 @@ class French(Phrases):
             text.add(self._pronouns[oblique, "tonic", OBJECT], clause.unit)
 
     def _preposition(self, clause: Clause) -> Piece:
-        preposition = self._verbs[clause.verb.name].preposition
+        preposition = self._verbs[clause.verb.name, False].preposition
         if preposition is _TO and clause.verb.frame == "motion":
             goal = clause.oblique or clause.antecedent
             if type(goal) is NounPhrase and not self._is_reached(goal):

@@ -100,14 +100,11 @@ class AdjectiveForms:
     @classmethod
     def of(cls, cell: str, position: str) -> "AdjectiveForms":
         """Read ``masculine[/feminine[/liaison or -[/masculine plural]]]``."""
-        masculine, *irregular = cell.split("/")
-        form = irregular[0] if irregular else feminine(masculine)
-        liaison = irregular[1] if len(irregular) > 1 and irregular[1] != "-" else masculine
-        invariable = len(irregular) == 1 and form == masculine and not masculine.endswith("e")
-        many = irregular[2] if len(irregular) > 2 else plural(masculine)
-        if invariable:
+        masculine, form, liaison, many = (*cell.split("/"), "", "", "")[:4]
+        if form == masculine and not (liaison or masculine.endswith("e")):  # invariable
             return cls(masculine, masculine, masculine, masculine, masculine, position)
-        return cls(masculine, form, liaison, many, plural(form), position)
+        form, many = form or feminine(masculine), many or plural(masculine)
+        return cls(masculine, form, liaison.strip("-") or masculine, many, plural(form), position)
 
     def agreed(self, gender: str, is_plural: bool) -> str:
         """Return the form for a noun of the given gender and number."""
@@ -120,13 +117,10 @@ class FrenchNouns:
     """Writer of nouns with their determiners and adjectives."""
 
     def __init__(self, sections: dict[str, Section]) -> None:
-        nouns = sections["nouns"]
-        self._nouns = {name: FrenchNoun.of(*cells[:2]) for name, cells in nouns.items()}
-        self._synonyms = {
-            name: FrenchNoun.of(*cells[2].split())
-            for name, cells in nouns.items()
-            if len(cells) > 2
-        }
+        self._nouns: dict[tuple[str, bool], FrenchNoun] = {}  # by name, or of its synonym
+        for name, (cell, gender, *synonym) in sections["nouns"].items():
+            self._nouns[name, False] = forms = FrenchNoun.of(cell, gender)
+            self._nouns[name, True] = FrenchNoun.of(*synonym[0].split()) if synonym else forms
         self._adjectives = {
             name: AdjectiveForms.of(*cells[:2]) for name, cells in sections["adjectives"].items()
         }
@@ -137,9 +131,8 @@ class FrenchNouns:
 
     def forms(self, noun: Noun, synonym: bool = False) -> FrenchNoun:
         """Return the forms of a noun or of its synonym; a name is the same in all languages."""
-        if synonym and noun.name in self._synonyms:
-            return self._synonyms[noun.name]
-        return self._nouns.get(noun.name) or FrenchNoun(noun.name, noun.name, noun.gender or "m")
+        given = self._nouns.get((noun.name, synonym))
+        return given or FrenchNoun(noun.name, noun.name, noun.gender or "m")
 
     def _forms_for(self, adjective: Adjective, noun: Noun | None) -> AdjectiveForms:
         """Return the forms of an adjective, which may be another for a class (*un gros chat*)."""

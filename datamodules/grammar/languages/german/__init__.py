@@ -207,7 +207,9 @@ class German(Phrases):
         elif gap == "place":
             preposition = "an" if antecedent.core.noun.name in self._at else "in"
             case, role = DATIVE, WHO + POSSIBLE
-        text.add(relative(gender, GENITIVE if owns else case, preposition, role), clause.unit)
+        if preposition:
+            text.add(token(preposition, role), clause.unit)
+        text.add(relative(gender, GENITIVE if owns else case), clause.unit)
         if owns:
             owned = subject if begins else clause.oblique or clause.object
             assert type(owned) is NounPhrase

@@ -91,8 +91,9 @@ class GermanNouns:
         plain, _, stem = self._adjectives[adjective].partition("/")
         return plain, self._comparatives.get(adjective, (stem or plain) + "er")
 
-    def core(self, core: Core, case: int, negated: bool) -> Piece:
-        """Write determiner, adjectives and noun; ``negated`` writes *kein* for *ein*."""
+    def core(self, key: tuple[Core, int, bool]) -> Piece:
+        """Write determiner, adjectives and noun of a core in a case; maybe *kein* for *ein*."""
+        core, case, negated = key
         noun = core.noun
         if case == GENITIVE and core.determiner == "four" and not core.adjectives:
             case = DATIVE  # no word would show the genitive

@@ -1,6 +1,6 @@
 """German noun phrases and what stands in them; how words become a written sentence."""
 
-from functools import cache
+from itertools import pairwise
 
 from typing_extensions import override
 
@@ -19,7 +19,6 @@ from datamodules.grammar.languages.language import (
     Language,
     Piece,
     Text,
-    piece,
     token,
 )
 from datamodules.grammar.meaning.phrases import (
@@ -28,7 +27,6 @@ from datamodules.grammar.meaning.phrases import (
     THIRD_PLURAL,
     THIRD_SINGULAR,
     Clause,
-    Core,
     Dated,
     Noun,
     NounPhrase,
@@ -63,11 +61,9 @@ def pronoun(person: int | str, case: int, role: int) -> Piece:
     return token(PRONOUNS[person][case], role)
 
 
-@cache
-def relative(gender: str, case: int, preposition: str, role: int = GOVERN) -> Piece:
-    """Return a relative pronoun, with a preposition that plays ``role`` and may be empty."""
-    pronoun = APART + _RELATIVES[gender][case], (WHO,)
-    return piece([(preposition, (role,)), pronoun] if preposition else [pronoun])
+def relative(gender: str, case: int) -> Piece:
+    """Return a relative pronoun."""
+    return token(APART + _RELATIVES[gender][case], WHO)
 
 
 def pronominal_adverb(first: str, word: str) -> Piece:
@@ -107,16 +103,12 @@ class Phrases(Language):
         self._cases = {name: CASES[cells[1]] for name, cells in sections["prepositions"].items()}
         self._at = sections["at"]
         self._words = GermanNouns(sections)
-        self._cores: Cache[tuple[Core, int, bool], Piece] = Cache(
-            lambda key: self._words.core(*key)
-        )
+        self._cores = Cache(self._words.core)
 
     @override
     def merge(self, texts: list[str]) -> None:
-        for place in [place for place, word in enumerate(texts[:-1]) if word in _CONTRACTING]:
-            contracted = _CONTRACTED.get((texts[place], texts[place + 1]))
-            if contracted is not None:
-                texts[place : place + 2] = contracted, MERGED
+        for place in [place for place, pair in enumerate(pairwise(texts)) if pair in _CONTRACTED]:
+            texts[place : place + 2] = _CONTRACTED[texts[place], texts[place + 1]], MERGED
 
     @override
     def gender(self, noun: Noun) -> str:
@@ -156,7 +148,7 @@ class Phrases(Language):
         if long and text.texts and text.texts[-1] in _CONTRACTING:  # *zu dem Mann, der schläft*
             text.texts[-1] = APART + text.texts[-1]
         if negated_by is not None:
-            text.pieces.append((_NO, negated_by.unit, len(text.texts)))
+            text.add(_NO, negated_by.unit)
         if owner is not None and owner.core.determiner:
             core = core._replace(determiner="the")
         elif owner is not None:
