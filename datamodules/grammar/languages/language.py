@@ -324,9 +324,9 @@ def is_whose(participant: Participant | None) -> TypeGuard[NounPhrase]:
     return type(participant) is NounPhrase and participant.core.determiner == "whose"
 
 
-def is_thing(pronoun: Pronoun) -> bool:
-    """Return whether a pronoun stands for a thing, not for a person or an animal."""
-    return pronoun.noun is not None and pronoun.noun.kind not in (*ANIMATE, "name", "surname")
+def is_thing(noun: Noun | None) -> bool:
+    """Return whether a noun is a thing, not a person or an animal."""
+    return noun is not None and noun.kind not in (*ANIMATE, "name", "surname")
 
 
 def is_topic(clause: Clause) -> bool:

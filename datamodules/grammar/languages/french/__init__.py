@@ -189,7 +189,7 @@ class French(Phrases):
 
     def _oblique_clitic(self, clause: Clause, pronoun: Pronoun) -> str:
         """Return *y*, *en* or a dative for a pronoun after a preposition, or nothing."""
-        if is_thing(pronoun):
+        if is_thing(pronoun.noun):
             return {"à": "y", "de": "en"}[self._preposition(clause).texts[0]]
         return self.form(pronoun, "dative") if clause.verb.name in self._datives else ""
 

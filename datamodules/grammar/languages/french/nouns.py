@@ -106,11 +106,13 @@ class AdjectiveForms:
         form, many = form or feminine(masculine), many or plural(masculine)
         return cls(masculine, form, liaison.strip("-") or masculine, many, plural(form), position)
 
-    def agreed(self, gender: str, is_plural: bool) -> str:
-        """Return the form for a noun of the given gender and number."""
+    def agreed(self, gender: str, is_plural: bool, following: str = "") -> str:
+        """Return the form for a noun of the given gender and number, before a word."""
         if gender == "f":
             return self.feminine_plural if is_plural else self.feminine
-        return self.masculine_plural if is_plural else self.masculine
+        if is_plural:
+            return self.masculine_plural
+        return self.liaison if causes_elision(following) else self.masculine
 
 
 class FrenchNouns:
@@ -161,33 +163,28 @@ class FrenchNouns:
         forms = self.forms(core.noun, core.synonym)
         noun = forms.plural if core.plural else forms.singular
         words: list[Word] = [(word, (NOUN,)) for word in noun.split()]
-        before, joins, classed = 0, False, False
-        for place in range(len(core.adjectives) - 1, -1, -1):
-            adjective = self._forms_for(core.adjectives[place], core.noun)
-            role = ADJECTIVES[place]
-            if adjective.position == "before" or (classed and adjective.position == "around"):
-                liaison = (forms.gender, core.plural) == ("m", False) and causes_elision(
-                    words[0][0]
-                )
-                form = adjective.agreed(forms.gender, core.plural)
-                words.insert(0, (adjective.liaison if liaison else form, role))
-                before += 1
+        before, joins, classed = False, False, False
+        for adjective, role in reversed([*zip(core.adjectives, ADJECTIVES, strict=False)]):
+            given = self._forms_for(adjective, core.noun)
+            if given.position == "before" or (classed and given.position == "around"):
+                form = given.agreed(forms.gender, core.plural, following=words[0][0])
+                words.insert(0, (form, role))
+                before = True
             else:
                 words += [("et", ())] if joins else []
-                words.append((adjective.agreed(forms.gender, core.plural), role))
-                classed = core.adjectives[place].category in _CLASSIFYING
+                words.append((given.agreed(forms.gender, core.plural), role))
+                classed = adjective.category in _CLASSIFYING
                 joins = not classed
-        determiner = _determiner(core, forms.gender, words[0][0], before > 0)
+        determiner = _determiner(core, forms.gender, words[0][0], before)
         return piece([*[(word, (DETERMINER,)) for word in determiner], *words])
 
 
 def _determiner(core: Core, gender: str, following: str, adjective_first: bool) -> list[str]:
     name = core.determiner
-    if core.denied and name in ("a", "some"):
-        return ["de"]
     if name == "many":
         return ["beaucoup", "de"]
-    if name == "some" and core.plural and adjective_first:
+    before_adjective = name == "some" and core.plural and adjective_first
+    if before_adjective or (core.denied and name in ("a", "some")):
         return ["de"]
     if name == "some" and not core.plural:
         return ["de", "la" if gender == "f" else "le"]

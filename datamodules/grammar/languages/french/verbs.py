@@ -198,20 +198,17 @@ def _finite(
     agreed: Agreement | None = None,
 ) -> list[Word]:
     """Write a finite verb, or an infinitive, with clitics, negation and adverb of frequency."""
-    before: list[Word] = [("ne", (NOT,))] if mode.negation else []
-    after: list[Word] = []
+    before, after = list[Word](), list[Word]()
     if mode.negation:
-        after = [(_NEGATIONS[mode.negation], (NOT,))]
+        before, after = [("ne", (NOT,))], [(_NEGATIONS[mode.negation], (NOT,))]
     elif mode.adverb is not None:
         after = [(mode.adverb.name, (OFTEN,))]
     pronouns = _written(clitics, subject)
     forms, person = verb.conjugation, _FORMS[subject.person]
     if mode.tense == "infinitive":
         missing = (OBJECT if mode.passive else SUBJECT) + POSSIBLE
-        infinitive = forms.infinitive, (role, TENSE + POSSIBLE, missing)
-        if mode.negation:  # *avant de ne pas le voir*
-            return [*before, *after, *pronouns, infinitive]
-        return [*pronouns, infinitive, *after]
+        verbs = [*pronouns, (forms.infinitive, (role, TENSE + POSSIBLE, missing))]
+        return [*before, *after, *verbs] if mode.negation else [*verbs, *after]
     is_single = mode.tense == "past" and not (state or mode.habit)
     if mode.tense != "perfect" and not is_single:
         tense = "subjunctive" if mode.subjunctive else _TENSES[mode.tense]

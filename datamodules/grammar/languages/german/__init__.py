@@ -124,11 +124,8 @@ class German(Phrases):
     @override
     @cached_property
     def separable_verbs(self) -> Mapping[str, tuple[str, str]]:
-        return {
-            name: (forms.infinitive, forms.prefix)
-            for name, forms in self._verbs.items()
-            if forms.prefix
-        }
+        separable = ((name, verb) for name, verb in self._verbs.items() if verb.prefix)
+        return {name: (verb.infinitive, verb.prefix) for name, verb in separable}
 
     @override
     def verb_of_another_case(self, verb: Verb) -> Verb | None:
@@ -172,7 +169,9 @@ class German(Phrases):
             return self._asked(parts, text)
         if order == INVERTED:
             return None
-        if is_topic(clause) and not (self._strands_pronoun(parts) or _runs_on(parts)):
+        topic = is_topic(clause) and not _runs_on(parts)
+        # In the middle field, no long subject stands before a pronoun.
+        if topic and (self._follows_pronouns(parts, False) or not is_extended(parts.subject)):
             self.time(clause.time, text)
             return clause.time
         self._subject(parts, text)
@@ -261,10 +260,6 @@ class German(Phrases):
             for each in parts.complements.pronouns
         )
 
-    def _strands_pronoun(self, parts: Parts) -> bool:
-        """Return whether, in the middle field, a long subject would stand before a pronoun."""
-        return is_extended(parts.subject) and not self._follows_pronouns(parts, subordinate=False)
-
     def _after(self, parts: Parts, text: Text) -> None:
         """Write what follows the bracket: infinitives, *als* or *wie*, heavy clauses, *dass*."""
         clause = parts.clause
@@ -348,7 +343,7 @@ class German(Phrases):
                 text.add(governing(preposition), clause.unit)
             by = clause if participant is found.negated else None
             self.noun_phrase(participant, text, before, case, by, participant in found.moved)
-        elif is_thing(participant):
+        elif is_thing(participant.noun):
             text.add(pronominal_adverb("da", preposition), clause.unit)
         else:
             text.add(governing(preposition), clause.unit)

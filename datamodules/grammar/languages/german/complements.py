@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from datamodules.grammar.languages.german.nouns import DATIVE, NOMINATIVE
 from datamodules.grammar.languages.german.verbs import GermanVerb, Government
-from datamodules.grammar.languages.language import OBJECT, RECIPIENT, SUBJECT, is_whose
-from datamodules.grammar.meaning.phrases import ANIMATE, Clause, NounPhrase, Participant
+from datamodules.grammar.languages.language import OBJECT, RECIPIENT, SUBJECT, is_thing, is_whose
+from datamodules.grammar.meaning.phrases import Clause, NounPhrase, Participant
 
 _INDEFINITE = ("a", "some", "several", "many", "two", "three", "four")
 """Determiners of noun phrases that follow *nie* and *oft*; definite noun phrases go before."""
@@ -96,7 +96,7 @@ def is_dative_first(clause: Clause) -> bool:
         return False
     determiner = dative.core.determiner
     shown = determiner not in _WITHOUT_CASE and not determiner.isdigit()
-    return shown or subject.core.noun.kind not in (*ANIMATE, "name", "surname")
+    return shown or is_thing(subject.core.noun)
 
 
 def _places(clause: Clause, phrases: list[Complement]) -> tuple[int, int]:

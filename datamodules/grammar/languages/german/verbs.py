@@ -80,7 +80,10 @@ class GermanVerb:
             return "sind" if not singular else "bin" if person == FIRST_SINGULAR else "ist"
         if person == THIRD_SINGULAR or (singular and self.present[-1] not in "td"):
             return self.present  # ich kann, muss, will, weiß
-        return _first_person(self.infinitive) if singular else self.infinitive
+        if not singular:
+            return self.infinitive
+        short = self.infinitive.endswith("eln")
+        return self.infinitive[:-3] + "le" if short else _stem(self.infinitive) + "e"
 
     def with_zu(self, *roles: int) -> list[Word]:
         """Return the infinitive with *zu*, which stands inside a separable verb (*anzukommen*)."""
@@ -91,24 +94,14 @@ class GermanVerb:
 
 def _weak(infinitive: str) -> tuple[str, str, str]:
     stem = _stem(infinitive)
-    linked = stem + "e" if _needs_e(stem) else stem
+    hard = stem[-1] in "dt" or (stem[-1] in "mn" and stem[-2] not in "aeiouäöühlmnr")
+    linked = stem + "e" * hard  # *arbeitet*, *atmet*, *öffnet*
     without_ge = stem.startswith(_UNSTRESSED) or infinitive.endswith("ieren")
     return linked + "t", linked + "te", ("" if without_ge else "ge") + linked + "t"
 
 
 def _stem(infinitive: str) -> str:
     return infinitive[: -2 if infinitive.endswith("en") else -1]
-
-
-def _needs_e(stem: str) -> bool:
-    """Return whether *e* stands before *t*: *arbeitet*, *atmet*, *öffnet*."""
-    return stem[-1] in "dt" or (stem[-1] in "mn" and stem[-2] not in "aeiouäöühlmnr")
-
-
-def _first_person(infinitive: str) -> str:
-    if infinitive.endswith("eln"):
-        return infinitive[:-3] + "le"
-    return _stem(infinitive) + "e"
 
 
 _BE = GermanVerb.of("sein/ist/war/gewesen")
