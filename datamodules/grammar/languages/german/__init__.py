@@ -67,7 +67,6 @@ from datamodules.grammar.meaning.phrases import (
 )
 
 _NEGATIONS = {"not": token("nicht", NOT), "never": token("nie", NOT)}
-_VERB_OF_CASE = {ACCUSATIVE: "see:transitive", DATIVE: "help"}
 _WHERE = token("wo", PLACE_GAP)
 _DATIVE, _TOWARDS = Government(DATIVE), Government(DATIVE, "zu")
 _INTO = Government(ACCUSATIVE, "in")
@@ -98,18 +97,9 @@ class German(Phrases):
 
     def __init__(self) -> None:
         super().__init__()
-        sections = self.sections
-        self._often = {
-            name: piece((word, (OFTEN,)) for word in self.expressions[name].texts)
-            for name in sections["expressions"]
-        }
-        self._verbs = {name: GermanVerb.of(*cells) for name, cells in sections["verbs"].items()}
-        self._entering = {
-            name: replace(forms, government=_INTO)
-            for name, forms in self._verbs.items()
-            if forms.government == _TOWARDS
-        }
-        self._inside = sections["inside"]
+        verbs = self.sections["verbs"]
+        self._verbs = {name: GermanVerb.of(*cells) for name, cells in verbs.items()}
+        self._inside = self.sections["inside"]
         self._groups = Cache(self._group)
 
     @override
@@ -132,8 +122,8 @@ class German(Phrases):
         forms = self._verbs[verb.name]
         if verb.frame != "transitive" or forms.government.preposition or forms.reflexive:
             return None
-        other = DATIVE if forms.government.case == ACCUSATIVE else ACCUSATIVE
-        return replace(verb, name=_VERB_OF_CASE[other])
+        accusative = forms.government.case == ACCUSATIVE
+        return replace(verb, name="help" if accusative else "see:transitive")
 
     @override
     def clause(self, clause: Clause, text: Text, order: int) -> None:
@@ -330,7 +320,8 @@ class German(Phrases):
         mode = parts.clause.mode
         if mode.negation:
             return _NEGATIONS[mode.negation] if parts.complements.negated is None else EMPTY
-        return EMPTY if mode.adverb is None else self._often[mode.adverb.name]
+        often = () if mode.adverb is None else self.expressions[mode.adverb.name].texts
+        return Piece(often, ((OFTEN,),) * len(often)) if often else EMPTY
 
     def _complement(self, written: Complement, parts: Parts, text: Text) -> None:
         clause, found, participant = parts.clause, parts.complements, written.participant
@@ -370,12 +361,11 @@ class German(Phrases):
 
     def _forms(self, clause: Clause) -> GermanVerb:
         """Return the forms of a verb; one goes *in den Wald*, but *zum Haus*."""
-        name = clause.verb.name
-        if clause.verb.frame == "motion" and name in self._entering:
-            goal = clause.oblique or clause.antecedent
-            if type(goal) is NounPhrase and self._is_entered(goal):
-                return self._entering[name]
-        return self._verbs[name]
+        forms, goal = self._verbs[clause.verb.name], clause.oblique or clause.antecedent
+        goes = clause.verb.frame == "motion" and forms.government == _TOWARDS
+        if goes and type(goal) is NounPhrase and self._is_entered(goal):
+            return replace(forms, government=_INTO)
+        return forms
 
     def _is_entered(self, goal: NounPhrase) -> bool:
         beside = goal.beside is None or self._is_entered(goal.beside)
