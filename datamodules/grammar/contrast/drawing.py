@@ -71,22 +71,17 @@ def draw_contrast(
             break
         wanted = lacking if far else DISTANCES
         right = Right(meaning, source, target, lexicon, random)
-        for category, site in _sites(right):
+        found = ((name, site) for name, find in CATEGORIES.items() for site in find(right))
+        for category, site in found:
             distance = _distance(right, site.decides, site.near)
-            known = made[distance, category] >= MOST_OF_ONE or _is_common(
-                forms[category], site.form
-            )
-            if distance in wanted and not known:
+            often = made[distance, category] >= MOST_OF_ONE
+            if distance in wanted and not often and not _is_common(forms[category], site.form):
                 pair = _pair(right, category, site)
                 if pair is not None and pair.distance is not None:
                     made.update((pair.distance, (pair.distance, category)))
                     forms[category][site.form] += 1
                     cells[pair.distance, category, site.form].append(pair)
     return [pair for distance in DISTANCES for pair in _evenly(cells, distance)]
-
-
-def _sites(right: Right) -> Iterator[tuple[str, Site]]:
-    return ((category, site) for category, find in CATEGORIES.items() for site in find(right))
 
 
 def _is_common(forms: Counter[str], form: str) -> bool:

@@ -1,6 +1,5 @@
 """Words of a wrong sentence, set into the right sentence."""
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -74,17 +73,7 @@ class Right:
 
     def first(self, unit: int, *roles: int) -> int | None:
         """Return the place of the first word of a unit with one of the roles, or with any."""
-        places = self._firsts[unit]
-        wanted = {role >> 1 for role in roles} or places.keys()
-        return min((places[role] for role in wanted & places.keys()), default=None)
-
-    @cached_property
-    def _firsts(self) -> dict[int, dict[int, int]]:
-        found: dict[int, dict[int, int]] = defaultdict(dict)
-        for piece, unit, first in self.text.pieces:
-            for number, role, _ in piece.played:
-                found[unit][role] = min(first + number, found[unit].get(role, first + number))
-        return found
+        return min(places(self.text, of(unit, *roles)), default=None)
 
     def wrong(self, change: Change, chosen: Chosen | None = None) -> Words | None:
         """Return the words, the chosen ones (or all) as the changed meaning asks.

@@ -159,8 +159,7 @@ class NounPhrase:
     @property
     def person(self) -> int:
         """Grammatical person: third, singular or plural."""
-        plural = self.core.plural or self.beside is not None
-        return THIRD_PLURAL if plural else THIRD_SINGULAR
+        return THIRD_PLURAL if self.plural else THIRD_SINGULAR
 
 
 @final

@@ -14,6 +14,7 @@ from datamodules.grammar.pairs import SentencePair, write_pair
 from tests.helpers.data_settings import grammar_corpus
 
 SMALL: dict[str, Any] = {"train": 4000, "val": 240, "test": 900, "seed": 7}
+DIRECTIONS = [("en", "fr"), ("fr", "en"), ("en", "de"), ("de", "en"), ("de", "fr"), ("fr", "de")]
 Link = tuple[int, int, bool]  # source word, target word, and whether the link is sure
 
 

@@ -44,6 +44,7 @@ from tests.datamodules.grammar.meanings import (
     relative,
     shared,
 )
+from tests.datamodules.grammar.samples import DIRECTIONS
 from tests.helpers.data_settings import grammar_corpus
 from tests.tools.grammar_checker import check_translation
 from tests.tools.grammar_checker.english.words import WORDS as ENGLISH
@@ -59,7 +60,6 @@ SHOWN = {
 }
 """Categories that a target language shows; it shows a sense if the source is English."""
 RARE = {"reflexive", "clitics"}
-DIRECTIONS = [("en", "fr"), ("en", "de"), ("fr", "de"), ("de", "fr"), ("fr", "en"), ("de", "en")]
 FEWEST_SCORED, MOST_SCORED = 150, 500  # pairs of a category in one direction, at least and at most
 ALL_WORDS = {"vocabulary": 2000, "zipf": 0, "longest": 80, "ambiguity": 1}
 RICH = {"longest": 25, "ambiguity": 0.6, "coordination": 0.9, "moods": 0.3, "separable": 0.3}

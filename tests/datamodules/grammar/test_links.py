@@ -5,23 +5,11 @@ from collections.abc import Iterator
 import pytest
 
 from datamodules.grammar.meaning.phrases import Adverbial, Clause, NounPhrase, inner_clauses
-from tests.datamodules.grammar.samples import Link, meanings, pairs, parsed_links
+from tests.datamodules.grammar.samples import DIRECTIONS, Link, meanings, pairs, parsed_links
 
-AUXILIARIES = [
-    "a",
-    "ont",
-    "avons",
-    "ai",
-    "est",
-    "sont",
-    "hat",
-    "haben",
-    "habe",
-    "ist",
-    "sind",
-    "bin",
-]
-DIRECTIONS = [("en", "fr"), ("fr", "en"), ("en", "de"), ("de", "en"), ("de", "fr"), ("fr", "de")]
+AUXILIARIES = {
+    "a", "ont", "avons", "ai", "est", "sont", "hat", "haben", "habe", "ist", "sind", "bin",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
