@@ -3,7 +3,9 @@
 from datamodules.grammar.drawing.circumstances import is_negated
 from datamodules.grammar.drawing.draws import Pool
 from datamodules.grammar.drawing.frames import (
+    BE,
     FIRST_PERSONS,
+    LOCATED,
     SPEAKERS,
     Frames,
     clashes,
@@ -132,9 +134,11 @@ class Clauses(Frames):
         Its number is not that of an object that could be taken for the subject (``place.apart``).
         """
         verb, mode, apart = clause.verb, clause.mode, place.apart
-        kinds = verb.objects if mode.passive else self._subject_kinds(frame, verb)
+        kinds = verb.objects if mode.passive else verb.subjects
         if place.governs or place.kind == "moment":
             kinds = HUMAN
+        elif verb is BE:
+            kinds = LOCATED if frame == "location" else self.vocabulary.described
         role = "denied subject" if mode.negation else "subject"
         if mode.negation and frame == "inverse":  # the object elsewhere
             role = "denied other"

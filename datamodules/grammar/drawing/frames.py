@@ -50,7 +50,7 @@ the object of another language: no pronoun for it follows."""
 _RARE = {("relative", "intransitive"): 0.5}
 """Factors of weights: *that falls* says little."""
 _PLAIN = ("reason", "result", "event", "moment")  # kinds of clauses without a modal verb
-_LOCATED = ("person", "animal", "tool", "container", "text", "vehicle", "furniture", "machine")
+LOCATED = ("person", "animal", "tool", "container", "text", "vehicle", "furniture", "machine")
 """Classes that may be somewhere."""
 
 AGENT_SHARE = 0.6  # share of passives with an agent
@@ -131,17 +131,12 @@ class Frames(Circumstances):
         }
         return Pool(weights, weights.values())
 
-    def _is_possible(self, frame: str, kind: str, mark: str = "") -> bool:
+    def _is_possible(self, frame: str, kind: str, mark: str) -> bool:
         if frame == "quality":
             return not kind or self.vocabulary.qualities[kind, False] is not None
         if frame == "location":
-            return not kind or kind in _LOCATED
+            return not kind or kind in LOCATED
         return self.vocabulary.verbs[frame, kind, "", mark] is not None
-
-    def _subject_kinds(self, frame: str, verb: Verb) -> tuple[str, ...]:
-        if frame == "location":
-            return _LOCATED
-        return self.vocabulary.described if frame == "quality" else verb.subjects
 
     def _mode(self, frame: str, verb: Verb, words: int, place: ClausePlace, passive: bool) -> Mode:
         inside = place.gap not in ("", "shared")

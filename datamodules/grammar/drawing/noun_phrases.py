@@ -2,9 +2,10 @@
 
 from datamodules.grammar.drawing import open_words
 from datamodules.grammar.drawing.draws import Pool
-from datamodules.grammar.drawing.vocabulary import NO_OWN, OWNABLE, NounForm, category_rank
+from datamodules.grammar.drawing.vocabulary import NO_OWN, OWNABLE, NounForm
 from datamodules.grammar.drawing.writer import NothingLeftError, Writer
 from datamodules.grammar.meaning.phrases import (
+    CATEGORIES,
     FIRST_PLURAL,
     FIRST_SINGULAR,
     HUMAN,
@@ -199,7 +200,8 @@ class NounPhrases(Writer):
             return False
         if phrase.attribute is not None and noun.kind in HUMAN and drawn.category in _JUDGING:
             return False  # it would seem to go with the adjective: *gentil avec*, *fier de*
-        both = tuple(sorted((*adjectives, drawn), key=category_rank))
+        rank = CATEGORIES.index  # the order of English adjectives
+        both = tuple(sorted((*adjectives, drawn), key=lambda one: rank(one.category)))
         phrase.core = core._replace(adjectives=both)
         return True
 

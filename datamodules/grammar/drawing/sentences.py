@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from functools import cached_property
+from itertools import zip_longest
 from typing import TypeAlias
 
 from datamodules.grammar.drawing.circumstances import has_infinitive, takes_time
@@ -134,15 +135,13 @@ class Sentences(Clauses):
 
     def _extend(self, joined: list[Joined]) -> bool:
         """Let one more clause hold a relative clause, from the last to the first."""
-        following: Joined | None = None
-        for each in reversed(joined):
+        for each, following in reversed([*zip_longest(joined, joined[1:])]):
             joins = following is not None and joins_shareable(each, following)
             bound = following is not None and is_bound(following)
             if not bound and self.extend(each.clause, following is None):
                 # What follows can share no subject any more.
                 self.shares["coordination"].count(0, -joins)
                 return True
-            following = each
         return False
 
     def _count_moved(self, last: Joined) -> None:
@@ -158,8 +157,7 @@ class Sentences(Clauses):
         Returns whether there is one of the first two, or a doubt.
         """
         self.opening = self.second = None
-        moody = count > 1 and self.shares["moods"].draw()
-        if not moody:
+        if count == 1 or not self.shares["moods"].draw():
             return False
         if len(plans) == 1 and self.tense == "present":
             self.doubts = True
@@ -168,11 +166,9 @@ class Sentences(Clauses):
         expressions = self.vocabulary.expressions
         if longer or self.tense in ("future", "perfect") or self.random() < 0.5:
             self.tense = "unreal"
-            conjunction = expressions["conditions"].draw(self.random)
-            if longer or self.random() < 0.5:
-                self.opening = conjunction
-            else:
-                self.second = conjunction
+            condition = expressions["conditions"].draw(self.random)
+            opens = longer or self.random() < 0.5
+            self.opening, self.second = (condition, None) if opens else (None, condition)
         else:
             self.second = expressions["moods"].draw(self.random)
         return True
@@ -200,7 +196,7 @@ class Sentences(Clauses):
         self._contrast(place, told.clause, conjunction.name)
         joins = conjunction.name == "and" and may_share(told)
         shares = joins and self._share(place, told.clause)
-        if not shares:
+        if not (shares or place.named):
             self._take_up(place, told.clause, conjunction.name)
         self._say_more(place, told.clause, plan)
         joined = self._write(plan, place, conjunction)
@@ -236,7 +232,6 @@ class Sentences(Clauses):
             return self.second
         results = self._results(last)
         denied = "no" in self.said or (results is None and not isinstance(last.object, NounPhrase))
-        full = number > 1 and ends and self.few
         refused: list[tuple[bool, set[str]]] = [
             (not ends or (holds_clause(last) and self.deepest <= 2), _SUBORDINATING),
             (last.verb.state or bool(last.time or last.mode.adverb), _OTHERS),
@@ -244,7 +239,7 @@ class Sentences(Clauses):
             (results is None, {"so:then"}),
             (denied, {"but"}),
             (kind_of(subject_of(last)) not in ANIMATE or is_unclear(last), _NAMING),
-            (full, {"and", "but", "so:then"} | _OTHERS),
+            (number > 1 and ends and self.few, {"and", "but", "so:then"} | _OTHERS),
         ]
         left_out = self.joined.union(*(names for refuses, names in refused if refuses))
         table = self.vocabulary.conjunctions[self.tense, left_out]
@@ -257,9 +252,6 @@ class Sentences(Clauses):
     def _take_up(self, place: ClausePlace, last: Clause, name: str) -> None:
         """Give a clause a pronoun for the subject of the clause before, or for its object."""
         subject = subject_of(last)
-        if name in _OTHERS:
-            place.named = True
-            return
         if isinstance(subject, NounPhrase):
             self.describe(*subject.core.adjectives)
             if name == "and" and (kind_of(subject) not in ANIMATE or self.random() < NEW_SHARE):
@@ -300,27 +292,26 @@ class Sentences(Clauses):
             case "and":
                 place.kind = "deed"
             case "when" | "while" | "before":
-                place.kind = "moment"
+                place.kind, place.named = "moment", name in _OTHERS
 
     def _reasons(self, last: Clause) -> list[Reason]:
         """Return what may be the reason for a clause: qualities of its subject, and what it feels
         for the object."""
-        subject = subject_of(last)
+        subject, thing, verb = subject_of(last), last.object, last.verb
         found: list[Reason] = []
         if last.mode.negation or last.adjective is not None:
             return found
-        kind = kind_of(subject)
-        qualities = self.vocabulary.causes[kind, last.verb]
+        kind, noun = kind_of(subject), noun_of(thing)
+        qualities = self.vocabulary.causes[kind, verb]
         if qualities is not None and "is" not in self.said:
             found.append((qualities, None))
-        thing, noun, verb = last.object, noun_of(last.object), last.verb
-        if noun is None or thing is None or not verb.meant or verb.frame != "transitive":
+        if not verb.meant or verb.frame != "transitive" or thing is None or noun is None:
             return found
         if not clashes(subject, thing):
             verbs = self.vocabulary.verbs["transitive", kind, noun, "state"]
-            felt = [one for one in verbs.items if verb.name in one.results] if verbs else []
-            if felt:
-                found.append((None, Pool(felt, [1.0] * len(felt))))
+            feelings = [one for one in verbs.items if verb.name in one.results] if verbs else []
+            if feelings:
+                found.append((None, Pool(feelings, [1.0] * len(feelings))))
         return found
 
     def _results(self, last: Clause) -> Pool[Verb] | None:

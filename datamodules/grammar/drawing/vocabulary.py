@@ -7,7 +7,6 @@ from typing import TypeAlias, TypeVar, TypeVarTuple
 from datamodules.grammar.drawing.draws import Pool, Tables, zipf_weights
 from datamodules.grammar.meaning.lexicon import lexicon
 from datamodules.grammar.meaning.phrases import (
-    CATEGORIES,
     KINDS,
     LIFELESS,
     OBJECTS,
@@ -20,6 +19,7 @@ from datamodules.grammar.meaning.phrases import (
 
 OFFSET = 12  # of the law of Zipf and Mandelbrot, for nouns, verbs and adjectives
 PLURAL_SHARE = 0.38  # share of plurals among the nouns that have a plural
+_NUMBERS, _ONE_NUMBER = ((False, 1 - PLURAL_SHARE), (True, PLURAL_SHARE)), ((False, 1.0),)
 OWNABLE = (*OBJECTS, "animal", "food", "idea")  # classes of nouns that may have an owner
 NO_OWN = ("body", "landmark", "material", "event")
 """Classes without possessives: languages differ in how they say *her hand*."""
@@ -269,16 +269,14 @@ class Vocabulary:
 
 
 def _forms(ranked: Sequence[tuple[Noun, float]], plural: bool | None) -> Pool[NounForm] | None:
-    forms: list[NounForm] = []
-    weights: list[float] = []
-    for noun, weight in ranked:
-        numbers = (False, True) if noun.counted else (False,)
-        for number in numbers:
-            if plural is None or number == plural:
-                share = PLURAL_SHARE if number else 1 - PLURAL_SHARE if noun.counted else 1.0
-                forms.append((noun, number))
-                weights.append(weight * share)
-    return Pool(forms, weights) if forms else None
+    """Return nouns in both numbers or in one, if they have it."""
+    forms = [
+        ((noun, number), weight * share)
+        for noun, weight in ranked
+        for number, share in (_NUMBERS if noun.counted else _ONE_NUMBER)
+        if plural in (None, number)
+    ]
+    return Pool(*zip(*forms, strict=True)) if forms else None
 
 
 def _governs(verb: Verb, object_: Noun | str) -> bool:
@@ -297,8 +295,3 @@ def is_lasting(quality: Adjective) -> bool:
 def _of_one_rank(one: Adjective, other: Adjective) -> bool:
     """Return whether a comma or *and* would have to stand between two adjectives."""
     return one.category == other.category or {one.category, other.category} == _EQUAL
-
-
-def category_rank(adjective: Adjective) -> int:
-    """Return the place of an adjective's category in the order of English adjectives."""
-    return CATEGORIES.index(adjective.category)
