@@ -1,6 +1,6 @@
 """English."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache, cached_property
 
 from typing_extensions import override
@@ -10,7 +10,6 @@ from datamodules.grammar.languages.english.verb_groups import EnglishVerb, verb_
 from datamodules.grammar.languages.language import (
     ADJECTIVES,
     AND,
-    DETERMINER,
     EMPTY,
     GOVERN,
     NOUN,
@@ -33,7 +32,6 @@ from datamodules.grammar.languages.language import (
     is_human,
     is_subject_gap,
     is_whose,
-    piece,
     subject_of,
     token,
     without_preposition,
@@ -41,13 +39,11 @@ from datamodules.grammar.languages.language import (
 from datamodules.grammar.meaning.phrases import (
     FIRST_PLURAL,
     FIRST_SINGULAR,
-    HUMAN,
     THIRD_PLURAL,
     Clause,
     Core,
     Dated,
     Mode,
-    Noun,
     NounPhrase,
     Participant,
     Pronoun,

@@ -1,7 +1,5 @@
 """French."""
 
-from functools import cache
-
 from typing_extensions import override
 
 from datamodules.grammar.languages.french.phrases import Phrases

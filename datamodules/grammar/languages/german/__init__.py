@@ -37,7 +37,6 @@ from datamodules.grammar.languages.language import (
     OFTEN,
     PLACE_GAP,
     POSSIBLE,
-    SOMEBODY,
     SUBJECT,
     SUBORDINATE,
     THAT,
@@ -50,7 +49,6 @@ from datamodules.grammar.languages.language import (
     is_thing,
     is_topic,
     is_whose,
-    piece,
     subject_and_role,
     token,
     without_preposition,
@@ -67,7 +65,6 @@ from datamodules.grammar.meaning.phrases import (
 )
 
 _NEGATIONS = {"not": token("nicht", NOT), "never": token("nie", NOT)}
-_WHERE = token("wo", PLACE_GAP)
 _DATIVE, _TOWARDS = Government(DATIVE), Government(DATIVE, "zu")
 _INTO = Government(ACCUSATIVE, "in")
 _LIKE_SUBJECTS = ("f", "n", THIRD_PLURAL)  # *sie* and *es* may be nominatives
@@ -179,7 +176,7 @@ class German(Phrases):
             case "what":
                 text.add(pronoun("what", case, OBJECT), clause.unit)
             case "where":
-                text.add(_WHERE, clause.unit)
+                text.add(token("wo", PLACE_GAP), clause.unit)
         return parts.subject if clause.question == ("what" if inverse else "who") else None
 
     def _introduction(self, parts: Parts, text: Text) -> Participant | None:
