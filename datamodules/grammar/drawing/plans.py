@@ -10,8 +10,8 @@ from datamodules.grammar.meaning.phrases import Adjective, NounPhrase, Participa
 SHORTEST = 3  # fewest words of a clause
 LONGEST = 12  # most words of a clause, without the clauses inside it
 MEAN = 7  # mean words of a clause in a sentence of several clauses
-BESIDE = 3  # most clauses side by side, where clauses inside others need not be rare
-A_LEVEL = 30  # words of a sentence for each level of clauses, and for each clause of a long one
+BESIDE = 3  # clauses that a sentence of any length may have side by side
+A_LEVEL = 30  # words of a sentence for each level of clauses in clauses
 WORDS_BESIDE = 5  # fewest words for each of many clauses side by side
 NOUN_SHARE = 0.5  # rough share of clauses with a noun as subject
 

@@ -37,7 +37,7 @@ from datamodules.grammar.meaning.phrases import (
 SHORT = 8  # words up to which a sentence has as many words as were planned
 MOST_UNUSED = 4  # most words that are planned in addition for each word above ``SHORT``
 FEW = 24  # words below which a sentence may have at most two main clauses and a subordinate one
-STEADY = 16  # sentences after which a length is as asked for
+STEADY = 16  # sentences over which an error of the mean length is mended
 NEW_SHARE = 0.15  # share of clauses behind *and* in which somebody else does something
 LEAST_MORE = 5  # most words that may be left over
 MOST_SENTENCES = 100  # draws for a sentence

@@ -72,7 +72,7 @@ class Writer:
             self.tense, self.habit = outer
 
     def counted(self) -> Counted:
-        """Return all that is counted and said, to take back what is not written."""
+        """Return all that is counted and said: what ``uncount`` goes back to."""
         lacks = [measure.lack for measure in self._measures]
         return replace(self.budget), self.clauses, self.words, {*self.said}, lacks
 
