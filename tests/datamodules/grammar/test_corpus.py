@@ -230,8 +230,8 @@ def test_presets(name):
 
 
 def clauses(corpus: GrammarCorpus, name: str, count: int) -> list[Clause]:
-    writer = corpus._writer(name)  # type: ignore[arg-type]
-    meanings = [writer.pair(5 + number % 30).meaning for number in range(count)]
+    sentences = corpus._sentences(name)  # type: ignore[arg-type]
+    meanings = [corpus._pair(sentences, 5 + number % 30).meaning for number in range(count)]
     return [
         inner
         for meaning in meanings
