@@ -9,7 +9,7 @@ from tests.helpers.data_settings import grammar_corpus
 from tests.tools.grammar_checker import check_translation
 
 HARD: dict[str, Any] = {
-    "vocabulary": 2000, "zipf": 0.5, "distance": 5, "embedding": 0.7, "attractors": 0.8,
+    "vocabulary": 2000, "zipf": 0.5, "distance": 1.5, "embedding": 0.6, "attractors": 0.8,
     "ambiguity": 1, "open_words": 0.2, "verbosity": 0.5, "reordering": 0.7, "longest": 100,
 }  # fmt: skip
 ODD: dict[str, Any] = {
