@@ -187,7 +187,9 @@ class Circumstances(NounPhrases):
         The time stands at opposite ends, or first in every language, or last; in a host, whose end
         holds a clause, it stands first.
         """
-        random, fronts, host = self.random, place.fronts, place.host
+        random, host = self.random, place.host
+        # Behind a long subject, German would leave the time of a clause with a pronoun behind.
+        fronts = place.fronts and (place.last or clause.object.__class__ is not Pronoun)
         moves = fronts and place.last and not host
         topic = moves and self.shares["reordering"].draw()
         if not topic and random() >= TIME_SHARE:

@@ -151,7 +151,7 @@ class Clauses(Frames):
             clause.object = subject
         else:
             clause.subject = subject
-        if distance and frame != "ditransitive":  # no noun that the recipient could own
+        if distance and not (frame == "ditransitive" or verb.dative):  # *der Freund der Frau hilft*
             self._open_gap(subject, clause, distance, plan)
         second = 0 if clause.gap else self.coordinate(subject)
         if second:
@@ -273,7 +273,8 @@ class Clauses(Frames):
             return None
         pronoun = taken_up(teller)
         if pronoun.person not in SPEAKERS:
-            he = pronoun.person == THIRD_SINGULAR and gender_of(pronoun) == "m"
+            young = pronoun.noun is not None and pronoun.noun.plain  # *das Kind*
+            he = pronoun.person == THIRD_SINGULAR and gender_of(pronoun) == "m" and not young
             if clashes(teller, other) or (not he and teller.person == other.person):
                 return None  # German *die sie sehen*
         return pronoun

@@ -38,6 +38,7 @@ SHORT = 8  # words up to which a sentence has as many words as were planned
 MOST_UNUSED = 4  # most words that are planned in addition for each word above ``SHORT``
 FEW = 24  # words below which a sentence may have at most two main clauses and a subordinate one
 STEADY = 16  # sentences over which an error of the mean length is mended
+MOST_SHORT = 2  # main clauses that may be short
 NEW_SHARE = 0.15  # share of clauses behind *and* in which somebody else does something
 LEAST_MORE = 5  # most words that may be left over
 MOST_SENTENCES = 100  # draws for a sentence
@@ -111,6 +112,9 @@ class Sentences(Clauses):
         if len(joined) == 1 and (self.opening or self.second):
             raise NothingLeftError
         self.length = self.words + self.clauses - 0.5  # most clauses have a word that joins them
+        mains = sum(not is_bound(each) for each in joined)
+        if mains > MOST_SHORT and self.length < MEAN * mains:  # a chain of short clauses
+            raise NothingLeftError
         if long:
             unused += (wanted - self.length) / long / STEADY
             self._unused[wanted // SHORT] = min(MOST_UNUSED, max(0, unused))
@@ -131,6 +135,7 @@ class Sentences(Clauses):
             if _fronts(joined[-1]):  # nothing follows: the time may be that of a last clause
                 clause.time = None
                 self._add_time(clause, 0, ClausePlace(last=True, host=holds_clause(clause)))
+            return False
         return not self.closed
 
     def _extend(self, joined: list[Joined]) -> bool:

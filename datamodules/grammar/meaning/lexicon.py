@@ -117,7 +117,8 @@ def _names(cells: list[str], place: int) -> tuple[str, ...]:
 
 
 _VERB_MARKS = (
-    "state", "reflexive", "passive", "separable", "thing", "living", "placed", "done", "known",
+    "state", "reflexive", "passive", "separable", "dative", "thing", "living", "placed", "done",
+    "known",
 )  # fmt: skip
 
 

@@ -68,6 +68,7 @@ class Verb:
     reflexive: bool = False  # whether *himself* fits as the object
     passive: bool = False  # whether all languages have a passive of it
     separable: bool = False  # whether it has a part in German that stands at the end of the clause
+    dative: bool = False  # whether its object may look like a genitive in German
     thing: bool = False  # whether its preposition may be followed by a pronoun for a thing
     doubting: bool = False  # whether *that* is followed by what may not be so (*doubts that*)
     living: bool = False  # whether nothing but persons and animals can do it

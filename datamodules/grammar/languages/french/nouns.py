@@ -154,8 +154,10 @@ class FrenchNouns:
     def ends_in_state(self, core: Core) -> bool:
         """Return whether the last word is an adjective of what comes and goes (*mouillé*)."""
         for adjective in core.adjectives:
-            if self._forms_for(adjective, core.noun).position != "before":
-                return not adjective.lasting and adjective.category == "quality"
+            forms = self._forms_for(adjective, core.noun)
+            if forms.position != "before":
+                passing = adjective.category == "quality" and not adjective.lasting
+                return passing or forms.agreed("m", False).endswith("é")  # *doré*
         return False
 
     def core(self, core: Core) -> Piece:
