@@ -78,10 +78,14 @@ def roles_of(
 
 
 def _with_possessive(subject: Mention | None, objects: Iterable[Reading]) -> Mention | None:
-    """Return the subject; for *Mädchen*, a possessive settles whether *sie* or *es* may follow."""
+    """Return the subject; for *Mädchen*, a possessive settles whether *sie* or *es* may follow.
+
+    Not one of a relative clause, which may be somebody else's.
+    """
     if subject is None or subject.noun != "Mädchen" or "p" in subject.genders:
         return subject
-    owners = {word for each in objects for kind, word, *_ in each.tally if kind == "determiner"}
+    simple = (each for each in objects if all(kind != "attached" for kind, *_ in each.tally))
+    owners = {word for each in simple for kind, word, *_ in each.tally if kind == "determiner"}
     genders = "f" if "ihr" in owners else "nx" if "his" in owners else "nfx"
     return subject._replace(genders=frozenset(genders))
 
