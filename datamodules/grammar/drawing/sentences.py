@@ -298,6 +298,8 @@ class Sentences(Clauses):
                 place.kind = "deed"
             case "when" | "while" | "before":
                 place.kind, place.named = "moment", name in _OTHERS
+                if name == "when":
+                    place.mark = "done"  # a moment: not *when she slept*
 
     def _reasons(self, last: Clause) -> list[Reason]:
         """Return what may be the reason for a clause: qualities of its subject, and what it feels

@@ -221,7 +221,7 @@ class Vocabulary:
                 verb
                 for verb in self.lexicon.verbs
                 if verb.frame == "infinitive"
-                and not (tense in ("perfect", "future") and verb.state)
+                and not (tense in ("perfect", "future", "unreal") and verb.state)
             ]
             for negated, weight in (("", 2.0), ("not", 0.1)):
                 with_modal += [(verb, negated, weight / n) for n, verb in enumerate(verbs, 1)]
