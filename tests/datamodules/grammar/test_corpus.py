@@ -65,7 +65,7 @@ def test_training_lengths():
     lengths = [len(line.split()) for line in text.source]
     assert min(lengths) >= 2
     assert max(lengths) <= 50
-    assert sum(length <= 10 for length in lengths) / len(lengths) == pytest.approx(0.5, rel=0.1)
+    assert sum(length <= 10 for length in lengths) / len(lengths) == pytest.approx(0.75, rel=0.1)
     assert set(text.left_out) == {"longer than 50 words"}
     assert 50 < text.left_out["longer than 50 words"] < 400
 
