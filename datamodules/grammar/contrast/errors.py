@@ -91,7 +91,9 @@ def gender(right: Right) -> Iterator[Site]:
     for clause in right.clauses:
         described = _subject_phrase(clause) if clause.adjective is not None else None
         agreeing = [] if described is None else [(described, (clause.unit, QUALITY))]
-        for phrase in (clause.subject, clause.object, clause.recipient, clause.oblique):
+        # Where one goes, another case may be right: *in einem Krankenhaus*, as a place.
+        governed = None if clause.verb.frame == "motion" else clause.oblique
+        for phrase in (clause.subject, clause.object, clause.recipient, governed):
             if isinstance(phrase, NounPhrase):
                 agreeing.append((phrase, (phrase.unit, DETERMINER)))
                 if phrase.relative is not None and _follows(right, phrase, phrase.relative):

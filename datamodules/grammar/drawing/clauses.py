@@ -273,8 +273,8 @@ class Clauses(Frames):
             return None
         pronoun = taken_up(teller)
         if pronoun.person not in SPEAKERS:
-            young = pronoun.noun is not None and pronoun.noun.plain  # *das Kind*
-            he = pronoun.person == THIRD_SINGULAR and gender_of(pronoun) == "m" and not young
+            epicene = pronoun.noun is not None and pronoun.noun.epicene
+            he = pronoun.person == THIRD_SINGULAR and gender_of(pronoun) == "m" and not epicene
             if clashes(teller, other) or (not he and teller.person == other.person):
                 return None  # German *die sie sehen*
         return pronoun

@@ -84,7 +84,7 @@ def _kinds(cell: str) -> tuple[str, ...]:
 def _noun(kind: str, cells: list[str]) -> Noun:
     flags = cells[1].split() if len(cells) > 1 else []
     gender = next((flag for flag in flags if flag in ("m", "f")), "")
-    return Noun(cells[0], kind, "mass" not in flags, gender, "plain" in flags)
+    return Noun(cells[0], kind, "mass" not in flags, gender, "plain" in flags, "epicene" in flags)
 
 
 def _senses(cells: list[str]) -> tuple[Noun, Noun]:

@@ -36,6 +36,7 @@ class Noun:
     counted: bool = True  # whether the noun has a plural and takes *a*
     gender: str = ""  # ``m`` or ``f`` for persons: natural gender, which decides *he* or *she*
     plain: bool = False  # whether it takes no adjective and no possessive
+    epicene: bool = False  # whether German has *es* or *sie* where English has *he*
 
 
 @dataclass(frozen=True, eq=False, slots=True)
