@@ -39,7 +39,6 @@ from datamodules.grammar.languages.language import (
     VERB,
     WHO,
     is_subject_gap,
-    subject_of,
 )
 from datamodules.grammar.meaning.phrases import (
     ANIMATE,
@@ -50,6 +49,7 @@ from datamodules.grammar.meaning.phrases import (
     NounPhrase,
     Pronoun,
     gender_of,
+    subject_of,
 )
 
 CONTROLLED = ("negation", "particle")  # lack words; ``NAME_control`` has equal length

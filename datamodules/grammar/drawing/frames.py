@@ -25,6 +25,7 @@ from datamodules.grammar.meaning.phrases import (
     Pronoun,
     Verb,
     person_or_gender,
+    subject_of,
 )
 
 SUBJECT_GAP_SHARE, THING_GAP_SHARE = 0.6, 0.1
@@ -323,13 +324,6 @@ def taken_up(participant: Participant) -> Pronoun:
 def clashes(one: Participant, other: Participant) -> bool:
     """Return whether one English pronoun may mean both: *he*, *she*, *it* or *they*."""
     return person_or_gender(one) == person_or_gender(other)
-
-
-def subject_of(clause: Clause) -> Participant:
-    """Return what is the subject of a main clause."""
-    subject = clause.object if clause.mode.passive else clause.subject or clause.antecedent
-    assert subject is not None
-    return subject
 
 
 def is_unclear(clause: Clause) -> bool:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from datamodules.grammar.drawing.circumstances import has_infinitive, takes_time
 from datamodules.grammar.drawing.clauses import Clauses, holds_clause
 from datamodules.grammar.drawing.draws import Pool
-from datamodules.grammar.drawing.frames import SPEAKERS, clashes, is_unclear, subject_of, taken_up
+from datamodules.grammar.drawing.frames import SPEAKERS, clashes, is_unclear, taken_up
 from datamodules.grammar.drawing.noun_phrases import kind_of, noun_of
 from datamodules.grammar.drawing.plans import (
     BESIDE,
@@ -32,6 +32,7 @@ from datamodules.grammar.meaning.phrases import (
     Prepositional,
     Pronoun,
     Verb,
+    subject_of,
 )
 
 SHORT = 8  # words up to which a sentence has as many words as were planned

@@ -12,7 +12,7 @@ from typing import ClassVar, TypeGuard, TypeVar
 
 from datamodules.grammar.meaning.phrases import (
     ANIMATE,
-    THIRD_SINGULAR,
+    SOMEBODY,
     Adverbial,
     Clause,
     Dated,
@@ -25,6 +25,7 @@ from datamodules.grammar.meaning.phrases import (
     Pronoun,
     Time,
     Verb,
+    subject_of,
 )
 
 # Roles of words in a noun phrase, and in a clause. Doubled, so that the last bit is free.
@@ -278,15 +279,6 @@ class Language(ABC):
     @abstractmethod
     def date(self, date: Dated) -> str:
         """Return a date with its preposition, each of its parts one word."""
-
-
-SOMEBODY = Pronoun(THIRD_SINGULAR)
-
-
-def subject_of(clause: Clause) -> Participant:
-    """Return what the finite verb agrees with: the antecedent where the clause has no subject."""
-    subject = clause.object if clause.mode.passive else clause.subject
-    return subject or clause.antecedent or SOMEBODY
 
 
 def subject_and_role(clause: Clause) -> tuple[Participant, int]:

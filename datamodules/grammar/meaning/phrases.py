@@ -263,3 +263,12 @@ def inner_clauses(clause: Clause) -> Iterator[Clause]:
             yield from inner_clauses(participant.relative)
     if clause.complement is not None:
         yield from inner_clauses(clause.complement)
+
+
+SOMEBODY = Pronoun(THIRD_SINGULAR)
+
+
+def subject_of(clause: Clause) -> Participant:
+    """Return what the finite verb agrees with: the antecedent where the clause has no subject."""
+    subject = clause.object if clause.mode.passive else clause.subject
+    return subject or clause.antecedent or SOMEBODY

@@ -18,7 +18,6 @@ from datamodules.grammar.languages.language import (
     PLACE_GAP,
     POSSIBLE,
     RECIPIENT,
-    SOMEBODY,
     SUBJECT,
     SUBORDINATE,
     THAT,
@@ -32,13 +31,13 @@ from datamodules.grammar.languages.language import (
     is_human,
     is_subject_gap,
     is_whose,
-    subject_of,
     token,
     without_preposition,
 )
 from datamodules.grammar.meaning.phrases import (
     FIRST_PLURAL,
     FIRST_SINGULAR,
+    SOMEBODY,
     THIRD_PLURAL,
     Clause,
     Core,
@@ -49,6 +48,7 @@ from datamodules.grammar.meaning.phrases import (
     Pronoun,
     Verb,
     person_or_gender,
+    subject_of,
 )
 
 MONTHS = (

@@ -28,7 +28,6 @@ from datamodules.grammar.languages.language import (
     is_topic,
     piece,
     subject_and_role,
-    subject_of,
     token,
     without_preposition,
 )
@@ -43,6 +42,7 @@ from datamodules.grammar.meaning.phrases import (
     Prepositional,
     Pronoun,
     Verb,
+    subject_of,
 )
 
 _THERE = Piece((), ((0,),))  # what *y* plays in the unit of a place
