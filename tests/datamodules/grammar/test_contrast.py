@@ -62,7 +62,10 @@ SHOWN = {
 RARE = {"reflexive", "clitics"}
 FEWEST_SCORED, MOST_SCORED = 150, 500  # pairs of a category in one direction, at least and at most
 ALL_WORDS = {"vocabulary": 2000, "zipf": 0, "longest": 80, "ambiguity": 1}
-RICH = {"longest": 25, "ambiguity": 0.6, "coordination": 0.9, "moods": 0.3, "separable": 0.3}
+RICH = {
+    "longest": 25, "ambiguity": 0.6, "coordination": 0.9, "moods": 0.3, "separable": 0.3,
+    "pronouns": 0.8,
+}  # fmt: skip
 MANY = 8_000  # sentences that show how varied the pairs are
 WORDS_OF_TWO_SENSES = {name.partition(":")[0] for name in SENSES}
 NAMES = NOUNS.keys() | SENSES.keys() | WORDS_OF_TWO_SENSES

@@ -11,12 +11,14 @@ from tests.tools.grammar_checker import check_translation
 HARD: dict[str, Any] = {
     "vocabulary": 2000, "zipf": 0.5, "distance": 1.5, "embedding": 0.6, "attractors": 0.8,
     "ambiguity": 1, "open_words": 0.2, "verbosity": 0.5, "reordering": 0.7, "longest": 100,
+    "short_share": 0.5,
 }  # fmt: skip
 ODD: dict[str, Any] = {
     "vocabulary": 1200, "zipf": 0.3, "fronting": 1, "pronouns": 0.8, "relatives": 0.8, "moods": 0.5,
     "passives": 0.5, "perfects": 0.3, "questions": 0.2, "comparatives": 0.6, "ambiguity": 0.6,
+    "short_share": 0.5,
 }  # fmt: skip
-RICH: dict[str, Any] = {"vocabulary": 2000, "zipf": 0, "paraphrase": 0.5}
+RICH: dict[str, Any] = {"vocabulary": 2000, "zipf": 0, "paraphrase": 0.5, "short_share": 0.5}
 SETTINGS: dict[str, dict[str, Any]] = {"default": {}, "hard": HARD, "rich": RICH, "odd": ODD}
 Languages = tuple[str, str]
 LANGUAGES: tuple[Languages, ...] = (

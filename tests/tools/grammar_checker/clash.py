@@ -8,7 +8,6 @@ CLASHES = (
     ("trait", "habit", "a lasting quality at repeated times"),
     ("trait", "frequency", "a lasting quality with how often"),
     ("state", "frequency", "how often beside a past state"),
-    ("staying", "manner", "an adverb of manner beside a verb of staying"),
     ("done", "single", "could for what was done once"),
 )
 """Marks that exclude each other: *not*, adverbs of *manner* and *frequency*, *habit* and *counted*

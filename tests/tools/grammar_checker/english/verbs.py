@@ -21,7 +21,6 @@ BASES = WORDS.bases | {"be"}
 FRAMES = WORDS.frames | {"be": frozenset(("be",)), "?": frozenset(("i", "d")), "": frozenset()}
 SENSING = CLASSES["sensing"]
 STATES = CLASSES["states"]
-STAYING = ("stay", "remain")
 COMPARING = ("more", "less", "as")
 
 
@@ -234,7 +233,6 @@ class EnglishVerbs(EnglishNouns):
             if after == "be":
                 self._be(clause)
             self.seen["verb"][clause.verb] += 1
-        clause.marks |= {"staying"} if clause.verb in STAYING else set()
         if clause.passive and clause.verb == "be":
             self.report("'be' has no passive")
         self.particle(clause)

@@ -24,8 +24,7 @@ def wrong_order(parts: Parts) -> str:
     for item in items:
         if item.compares:
             return f"'{item.compares}' is missing after '{item.text}'"
-    staying = {"staying"} if parts.group.lowest == "bleiben" else set()
-    unnatural = next(clashes(_marks(items) | staying), "") or _attributes(items[: parts.front])
+    unnatural = next(clashes(_marks(items)), "") or _attributes(items[: parts.front])
     if unnatural:
         return unnatural
     if any(map(_reads_as_owner, items[parts.front :], items[parts.front + 1 :])):
