@@ -283,7 +283,7 @@ def test_the_shares_are_told():
 
 PAIRS = 3_000
 LEAST_WORDS_A_SECOND = 50_000
-"""Source and target words on one core; about 130,000 on a Zen 3 at 2.4 GHz."""
+"""Source and target words on one core; twice as many on an idle machine."""
 
 
 @pytest.mark.long
@@ -291,7 +291,7 @@ LEAST_WORDS_A_SECOND = 50_000
 @pytest.mark.parametrize("target", ["fr", "de"])
 def test_pairs_are_written_fast(target):
     started = time.perf_counter()
-    pairs = grammar_corpus(target=target).training_pairs()
+    pairs = grammar_corpus(target=target, short_share=0.5).training_pairs()  # of 17 words
     next(pairs)
     assert time.perf_counter() - started < 1  # the tables
     started = time.process_time()
