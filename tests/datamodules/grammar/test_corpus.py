@@ -196,7 +196,7 @@ def caches() -> list[Cache[Any, Any]]:
 def kept_by_a_stream() -> float:
     """Return the bytes that a pair leaves behind, besides the pieces, whose number is bounded."""
     Cache.LIMIT = 300
-    corpus = grammar_corpus(10, 6, 6, open_words=0.5, vocabulary=60, longest=12)
+    corpus = grammar_corpus(10, 6, 6, open_words=0.5, vocabulary=60, longest=12, zipf=0.0)
     stream = corpus.training_pairs()
 
     def held(pairs: int) -> int:
@@ -209,8 +209,8 @@ def kept_by_a_stream() -> float:
         return tracemalloc.get_traced_memory()[0]
 
     tracemalloc.start()
-    first = held(6000)  # fills the tables but a few rare ones: 6 bytes a pair are left
-    return (held(2000) - first) / 2000
+    first = held(10_000)  # fills the tables but a few rare ones
+    return (held(5000) - first) / 5000
 
 
 @pytest.mark.long

@@ -1,7 +1,7 @@
 """English."""
 
 from collections.abc import Mapping
-from functools import cache, cached_property
+from functools import cached_property
 
 from typing_extensions import override
 
@@ -116,7 +116,7 @@ class English(Language):
         if clause.question:
             text.add(_QUESTIONS[clause.question], clause.unit)
             if asked:
-                auxiliary, group = _parts(group, 1)
+                auxiliary, group = _PARTS[group, 1]
                 text.add(auxiliary, clause.unit)
         elif clause.gap:
             self._relative(clause, text)
@@ -154,9 +154,9 @@ class English(Language):
         unit, recipient, manner = clause.unit, clause.recipient, clause.manner
         separated = type(object_) is Pronoun and clause.verb.name in self._separable
         if separated:  # *wake me up*
-            group, particle = _parts(group, len(group.texts) - 1)
+            group, particle = _PARTS[group, len(group.texts) - 1]
         if manner is not None and _precedes_verb(clause, agent or object_ or clause.oblique):
-            auxiliaries, group = _parts(group, _first_verb(group))
+            auxiliaries, group = _PARTS[group, _first_verb(group)]
             text.add(auxiliaries, unit)
             self.adverbial(manner, text)
             manner = None
@@ -240,14 +240,16 @@ def _determiner(core: Core, following: str) -> str:
     return core.determiner
 
 
-@cache
-def _parts(group: Piece, end: int) -> tuple[Piece, Piece]:
+def _parts(group_and_end: tuple[Piece, int]) -> tuple[Piece, Piece]:
     """Return the words of a group before the word ``end``, and the others."""
+    group, end = group_and_end
     texts, roles = group.texts, group.roles
     return Piece(texts[:end], roles[:end]), Piece(texts[end:], roles[end:])
 
 
-@cache
+_PARTS = Cache(_parts)
+
+
 def _first_verb(group: Piece) -> int:
     """Return the number of the first word of a group that is no auxiliary."""
     return next(word for word, roles in enumerate(group.roles) if VERB in roles)
