@@ -17,7 +17,7 @@ from tests.tools.grammar_checker.words import Expressions
 TENSES = {"imperfect": "past", "compound": "past", "perfect": "past", "past subjunctive": "past"}
 """What tenses and moods are counted as."""
 
-SHORTEST_CHAINED = 8  # words of the clauses of which more than two may follow each other
+SHORTEST_CHAINED = 7  # words of the clauses of which more than two may follow each other
 TIMES = ("habit", "counted", "single")
 """Kinds of times that ``clash.py`` knows."""
 
