@@ -188,7 +188,7 @@ class Circumstances(NounPhrases):
         holds a clause, it stands first.
         """
         random, host = self.random, place.host
-        # Behind a long subject, German would leave the time of a clause with a pronoun behind.
+        # German puts a long subject before a pronoun, and then this time behind the verb.
         fronts = place.fronts and (place.last or clause.object.__class__ is not Pronoun)
         moves = fronts and place.last and not host
         topic = moves and self.shares["reordering"].draw()

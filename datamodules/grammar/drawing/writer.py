@@ -1,4 +1,4 @@
-"""What is known of an unfinished sentence, and how to take back what is not to be written."""
+"""State of an unfinished sentence, and the way back from a clause that is not kept."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -94,5 +94,5 @@ class Writer:
         raise NothingLeftError
 
     def is_kept(self, clause: Clause) -> bool:
-        """Return whether a clause may be kept, with those inside it, after a change."""
+        """Return whether a clause that was changed may be kept, with the clauses inside it."""
         return self._keep is None or all(map(self._keep, inner_clauses(clause)))

@@ -14,7 +14,7 @@ Forms = dict[str, list[Form]]
 
 
 class NounForm(NamedTuple):
-    """One reading of the form of a noun; ``genders`` is empty in English."""
+    """A form of a noun, in one of its readings; ``genders`` is empty in English."""
 
     lemma: str
     genders: str

@@ -45,7 +45,7 @@ def conditional(future: list[str]) -> list[str]:
 
 
 class AdjectiveForm(NamedTuple):
-    """One reading of the form of a French adjective."""
+    """A form of a French adjective, in one of its readings."""
 
     lemma: str
     genders: str
