@@ -39,7 +39,8 @@ class Attention(nn.Module):
         renormalise: make the weights sum to 1 again after the factors of a window; local-p's paper
             does not.
         heads: number of parallel attentions, each to its projections of query and memory (Vaswani
-            et al. 2017, section 3.2.2); None for one attention without projections.
+            et al. 2017, section 3.2.2); None for one attention without projections. Projections
+            start as Glorot and Bengio 2010 draw them, with biases of 0.
     """
 
     device_probe: Tensor
@@ -66,6 +67,10 @@ class Attention(nn.Module):
             content_based = score.is_content_based
             self.key = LinearLayer(memory_size, memory_size) if content_based else None
             self.value, self.out = (LinearLayer(memory_size, memory_size) for _ in range(2))
+            for layer in (self.query, self.key, self.value, self.out):
+                if layer is not None:
+                    nn.init.xavier_uniform_(layer.weight)
+                    nn.init.zeros_(layer.bias)
 
     def prepare(self, memory: Tensor, mask: Tensor) -> AttentionMemory:
         """Project encoder states ``(batch, src, memory)``, once per sentence.

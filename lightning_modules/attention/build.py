@@ -5,13 +5,13 @@ from contextlib import ExitStack, contextmanager
 from inspect import signature
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 from torch import nn
 
 from datamodules.errors import UserError, validated
 from datamodules.plugs import find_plug, make_plug
 from lightning_modules.attention.attention import Attention
-from lightning_modules.attention.scores import SCORES, Score
+from lightning_modules.attention.scores import SCORES, Score, Start
 from lightning_modules.attention.windows import WINDOWS, Global, Window, WindowMask
 
 WIDTHS = {"query_size", "memory_size", "half_width"}
@@ -28,6 +28,9 @@ class AttentionOptions(BaseModel):
     half_width: int = 10
     renormalise: bool = False
     heads: int | None = None
+    start: Start = "random"
+    score_rate: float | None = Field(None, gt=0)
+    window_rate: float | None = Field(None, gt=0)
 
 
 def build_attention(
@@ -60,6 +63,8 @@ def build_attention(
         f"{setting}.window", chosen.window, window_kind, *sizes, **window_options
     )
     score: Score = make_plug(f"{setting}.score", chosen.score, score_kind, *widths, **score_options)
+    score.rate = chosen.score_rate or score.rate
+    window.rate = chosen.window_rate or window.rate
     if not score.is_content_based and not isinstance(window, Global):
         raise UserError(
             f"{setting}.score={chosen.score}: gives every position a weight of its own and has no "
@@ -105,4 +110,5 @@ def _options(setting: str, chosen: AttentionOptions, *kinds: type) -> list[dict[
             f"{setting}.{option}: neither the score {chosen.score} nor the window {chosen.window} "
             f"has such a setting; leave it out with ~{setting}.{option}"
         )
+    given = {"start": chosen.start, **given}
     return [{key: given[key] for key in given.keys() & names} for names in takes]

@@ -6,6 +6,7 @@
 
 import math
 from abc import ABC, abstractmethod
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -16,11 +17,18 @@ from lightning_modules.kernels.chunked import additive_energies
 from lightning_modules.kernels.products import LinearLayer
 from lightning_modules.kernels.shared import linear
 
+Start = Literal["random", "simple"]
+"""Where a score or a window starts: drawn at random, or as the simpler form that it extends."""
+SLOW = 0.1
+"""``Score.rate`` of a score that starts as a simpler one. With full steps W_a makes attention sharp
+on wrong words before the states mean much."""
+
 
 class Score(nn.Module, ABC):
     """Energies of every query against every source position.
 
-    Further arguments of a constructor are options: other keys of ``model.attention`` set them.
+    Further arguments of a constructor are options: other keys of ``model.attention`` set them. An
+    argument ``start`` gets ``model.attention.start``.
 
     Args:
         query_size: width of the queries.
@@ -32,6 +40,9 @@ class Score(nn.Module, ABC):
     max_length: int | None = None
     """Number of source positions that have an energy, the value of an option of this name; None for
     no limit."""
+    rate: float = 1.0
+    """Learning rate of the score's parameters, as a share of the optimizer's;
+    ``model.attention.score_rate`` sets another."""
 
     def __init__(self, query_size: int, memory_size: int) -> None:
         super().__init__()
@@ -95,13 +106,20 @@ class Cosine(Dot):
 
 
 class General(Score):
-    """Luong et al. 2015, eq. 8, "general": ``h_tᵀ W_a h̄_s``; ``W_a h̄_s`` are the keys."""
+    """Luong et al. 2015, eq. 8, "general": ``h_tᵀ W_a h̄_s``; ``W_a h̄_s`` are the keys.
 
-    def __init__(self, query_size: int, memory_size: int) -> None:
+    With ``start=simple``, ``W_a`` starts as the identity, so that the score starts as ``Dot``, and
+    leaves it slowly. (For two different widths, ``W_a`` starts at random.)
+    """
+
+    def __init__(self, query_size: int, memory_size: int, start: Start = "random") -> None:
         super().__init__(query_size, memory_size)
         self.key_projection = LinearLayer(memory_size, query_size, bias=False)
-        # Torch's default is smaller by √3: attention would stay uniform far longer.
         nn.init.xavier_uniform_(self.key_projection.weight)
+        if start == "simple":
+            self.rate = SLOW
+            if query_size == memory_size:
+                nn.init.eye_(self.key_projection.weight)
 
     @override
     def project_keys(self, memory: Tensor) -> Tensor:

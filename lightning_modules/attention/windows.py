@@ -11,7 +11,12 @@ import torch
 from torch import Tensor, nn
 from typing_extensions import override
 
+from lightning_modules.attention.scores import Start
 from lightning_modules.kernels.products import LinearLayer
+
+SHARES = 0.02, 0.98
+"""Least and largest share of the source at which a predicted centre starts, so that the sigmoid has
+a slope there."""
 
 
 class WindowMask(NamedTuple):
@@ -26,7 +31,8 @@ class WindowMask(NamedTuple):
 class Window(nn.Module, ABC):
     """The source positions that each query may look at; at least one real position for each query.
 
-    Further arguments of a constructor are options: other keys of ``model.attention`` set them.
+    Further arguments of a constructor are options: other keys of ``model.attention`` set them. An
+    argument ``start`` gets ``model.attention.start``.
 
     Args:
         query_size: width of the queries.
@@ -34,6 +40,9 @@ class Window(nn.Module, ABC):
     """
 
     least_half_width = 0  # smallest D for which no window is empty
+    rate: float = 1.0
+    """Learning rate of the window's parameters, as a share of the optimizer's;
+    ``model.attention.window_rate`` sets another."""
 
     def __init__(self, query_size: int, half_width: int) -> None:
         super().__init__()
@@ -86,12 +95,17 @@ class LocalPredictive(Window):
 
     ``p_t = S · sigmoid(v_pᵀ tanh(W_p h_t))`` is a real number with a gradient; the weights are
     multiplied by ``exp(-(s - p_t)² / 2σ²)`` with ``σ = D / 2``, so that they sum to at most 1.
+
+    The centres start around S / 2. With ``start=simple`` they start around t, as in local-m:
+    ``p_t = S · sigmoid(v_pᵀ tanh(W_p h_t) + logit((t + ½) / S))``, the share of S between the ends
+    of ``SHARES``. That is not in the paper.
     """
 
     least_half_width = 1
 
-    def __init__(self, query_size: int, half_width: int) -> None:
+    def __init__(self, query_size: int, half_width: int, start: Start = "random") -> None:
         super().__init__(query_size, half_width)
+        self.starts_at_step = start == "simple"
         self.hidden = LinearLayer(query_size, query_size, bias=False)
         self.position = LinearLayer(query_size, 1, bias=False)
 
@@ -99,9 +113,12 @@ class LocalPredictive(Window):
     def forward(
         self, query: Tensor, steps: Tensor, src_lengths: Tensor, src_size: int
     ) -> WindowMask:
-        share = self.position(self.hidden(query).tanh()).squeeze(-1).sigmoid()
-        share = share.to(torch.promote_types(share.dtype, torch.float32))  # bfloat16 is too coarse
-        distance, outside = self.around(src_lengths * share, src_size)
+        place = self.position(self.hidden(query).tanh()).squeeze(-1)
+        place = place.to(torch.promote_types(place.dtype, torch.float32))  # bfloat16 is too coarse
+        if self.starts_at_step:
+            share = (steps.to(place.dtype) + 0.5) / src_lengths
+            place = place + share.clamp(*SHARES).logit()
+        distance, outside = self.around(src_lengths * place.sigmoid(), src_size)
         sigma = self.half_width / 2
         return WindowMask(outside, (distance.square() * (-1 / (2 * sigma**2))).exp())
 

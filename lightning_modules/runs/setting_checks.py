@@ -223,12 +223,22 @@ def _check_checkpoint(values: Mapping[str, Any]) -> None:
 
 
 def _check_attention(values: Mapping[str, Any]) -> None:
-    """Raise ``UserError`` for options of attention in a variant that has no attention."""
+    """Raise ``UserError`` for options of attention in a variant that has no attention.
+
+    Also for a start that the draw of all parameters would undo.
+    """
     options = [key for key in values if key.startswith(f"{ATTENTION}.")]
     if options and f"{ATTENTION}.score" not in values:
         raise UserError(
             f"{options[0]}: this variant has no attention; choose another, such as model=bahdanau"
         )
+    drawn = values.get("model.initial_range")
+    for key in (f"{ATTENTION}.start", "model.intra_attention.start"):
+        if drawn is not None and values.get(key) == "simple":
+            raise UserError(
+                f"{key}=simple: model.initial_range={drawn} draws all parameters; set "
+                f"model.initial_range=null or {key}=random"
+            )
 
 
 def _check_match(values: Mapping[str, Any]) -> None:

@@ -15,6 +15,7 @@ from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 from datamodules.batching import Batch
 from datamodules.errors import UserError
 from datamodules.tokenization import Tokenizer
+from lightning_modules.attention import Score, Window
 from lightning_modules.decoding import GreedySearch, Hypothesis, Search
 from lightning_modules.metrics.bleu import corpus_bleu
 from lightning_modules.metrics.words import BOTH_PLAIN, WordRules
@@ -32,6 +33,30 @@ from lightning_modules.training.validations import (
 from lightning_modules.variants import EncoderDecoder
 
 VALIDATIONS = "validations"  # key in a checkpoint: loss and BLEU of each validation so far
+
+
+def make_optimizer(model: nn.Module, make: Callable[[Iterable[Any]], Optimizer]) -> Optimizer:
+    """Make the optimizer of all trained parameters of ``model``.
+
+    Parameters of a score or a window with a ``rate`` of its own are a group with this share of the
+    learning rate; other parameters come first.
+    """
+    rates = {
+        parameter: part.rate
+        for part in model.modules()
+        if isinstance(part, Score | Window)
+        for parameter in part.parameters()
+    }
+    groups: dict[float, list[nn.Parameter]] = {}
+    for parameter in model.parameters():
+        if parameter.requires_grad:
+            groups.setdefault(rates.get(parameter, 1.0), []).append(parameter)
+    if len(groups) == 1:
+        return make(next(iter(groups.values())))
+    optimizer = make([{"params": parameters} for parameters in groups.values()])
+    for group, rate in zip(optimizer.param_groups, groups, strict=True):
+        group["lr"] = group["lr"] * rate
+    return optimizer
 
 
 class Translation(NamedTuple):
@@ -176,8 +201,7 @@ class TranslationModule(Translator):
 
     def configure_optimizers(self) -> Any:
         """Return optimizer and schedule, which steps every update; see ``lr_scheduler_step``."""
-        trained = [parameter for parameter in self.parameters() if parameter.requires_grad]
-        optimizer = self._make_optimizer(trained)
+        optimizer = make_optimizer(self.model, self._make_optimizer)
         schedule = {
             "scheduler": self._make_scheduler(optimizer),
             "interval": "step",

@@ -83,7 +83,7 @@ SYSTEMS = {
             embeddings={"embedding_dim": WIDTH, "scale": True},
         ),
     ),
-    "general": Twins(_recurrent(), recurrent("luong", WIDTH)),
+    "general": Twins(_recurrent("model.attention.start=random"), recurrent("luong", WIDTH)),
 }
 
 
