@@ -48,6 +48,8 @@ class Training(Record):
     val_loss: float | None = None
     """Loss of the validation whose weights are tested, in nats per target token; None without."""
     val_bleu: float | None = None  # BLEU of the validation whose weights are tested
+    start_spread: float | None = None
+    """Spread of attention before the first update, as in ``HistoryPoint``; None without."""
     ended_by: str | None = None
     """Setting that ended the training before its budget was spent; None if the budget did."""
     suspicions: list[str] = []  # what speaks against the tested weights, such as a BLEU of 0
@@ -302,6 +304,15 @@ class HistoryPoint(Record):
     train_loss: float  # mean loss since the previous validation, in nats per target token
     val_loss: float  # mean loss of the references, in nats per target token
     val_bleu: float
+    attention_spread: float | None = None
+    """Mean entropy of a target token's attention weights, over that of equal weights: 0 all on one
+    source token, 1 equal weights; None without attention."""
+
+    @field_validator("attention_spread", mode="before")
+    @classmethod
+    def _none(cls, written: Any) -> Any:
+        """Read an empty field of the file as None."""
+        return None if written == "" else written
 
 
 class JobState(Record):

@@ -34,7 +34,7 @@ from lightning_modules.training.budgets import KINDS, Budget, Cost, Update, find
 from lightning_modules.training.flops import Flops
 from lightning_modules.training.losses import losses_of
 from lightning_modules.training.module import TranslationModule
-from lightning_modules.training.validations import VAL_BLEU, VAL_LOSS
+from lightning_modules.training.validations import VAL_BLEU, VAL_LOSS, VAL_SPREAD
 
 log = logging.getLogger(__name__)
 
@@ -216,13 +216,14 @@ class History(UpdateCallback):
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Add a point, and write the file."""
         loss = sum(self._totals(trainer, pl_module)) / trainer.world_size
-        budget = budget_of(trainer)
+        budget, spread = budget_of(trainer), trainer.callback_metrics.get(VAL_SPREAD)
         point = HistoryPoint(
             target_tokens=int(budget.cost["target_tokens"]),
             seconds=round(budget.cost["seconds"], 3),
             train_loss=loss / self._tokens,
             val_loss=float(trainer.callback_metrics[VAL_LOSS]),
             val_bleu=float(trainer.callback_metrics[VAL_BLEU]),
+            attention_spread=None if spread is None else float(spread),
         )
         losses_of(pl_module).total, self._tokens = 0.0, 0
         self.points.append(point)

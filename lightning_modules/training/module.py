@@ -20,6 +20,7 @@ from lightning_modules.decoding import GreedySearch, Hypothesis, Search
 from lightning_modules.metrics.bleu import corpus_bleu
 from lightning_modules.metrics.words import BOTH_PLAIN, WordRules
 from lightning_modules.ranks.updates import ends_update, gather_by_key
+from lightning_modules.training.attention_spread import Spreads, mean_spread, spreads_of
 from lightning_modules.training.losses import TrainingLosses
 from lightning_modules.training.process import ALL_ONE, Seeds, seed_draws
 from lightning_modules.training.teacher_forcing import ALWAYS, TeacherForcing, mixed_inputs
@@ -27,10 +28,12 @@ from lightning_modules.training.validations import (
     IMPROVEMENTS,
     VAL_BLEU,
     VAL_LOSS,
+    VAL_SPREAD,
     Validation,
     count_improvements,
 )
 from lightning_modules.variants import EncoderDecoder
+from lightning_modules.variants.base import DecoderOutput
 
 VALIDATIONS = "validations"  # key in a checkpoint: loss and BLEU of each validation so far
 
@@ -115,6 +118,7 @@ class TranslationModule(Translator):
         self.losses = TrainingLosses()
         self._update_loss: Tensor | float = 0.0
         self._validated_nats: dict[int, tuple[float, int]] = {}
+        self._validated_spreads: dict[int, Spreads] = {}
         self.validations: list[Validation] = []
         self._scheduled = 0  # number of validations that a plateau schedule has seen
 
@@ -131,14 +135,18 @@ class TranslationModule(Translator):
         self._scheduled = len(self.validations)
         self.trainer.precision_plugin.convert_module(self)
 
+    def decode(self, batch: Batch, share: float = 1.0) -> DecoderOutput:
+        """Decode the references; the decoder reads a ``share`` of them, see ``mixed_inputs``."""
+        memory = self.model.encode(*batch.source)
+        tgt_in = mixed_inputs(self.model, memory, batch.tgt_in, batch.tgt_mask, share)
+        return self.model.decode(memory, tgt_in)
+
     def loss(self, batch: Batch, label_smoothing: float = 0.0, share: float = 1.0) -> Tensor:
         """Return the mean cross-entropy in nats over real target tokens; no padding is projected.
 
-        The decoder reads a ``share`` of the reference tokens; see ``mixed_inputs``.
+        The decoder reads a ``share`` of the reference tokens.
         """
-        memory = self.model.encode(*batch.source)
-        tgt_in = mixed_inputs(self.model, memory, batch.tgt_in, batch.tgt_mask, share)
-        features = self.model.decode(memory, tgt_in).features
+        features = self.decode(batch, share).features
         return self.model.loss(*batch.real_targets(features), label_smoothing)
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
@@ -177,12 +185,15 @@ class TranslationModule(Translator):
     def on_validation_epoch_start(self) -> None:
         """Seed the draws, and forget the translations of the last validation."""
         seed_draws(self.seeds.decoding, self.global_step)
-        self.validated, self._validated_nats = {}, {}
+        self.validated, self._validated_nats, self._validated_spreads = {}, {}, {}
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
         """Compute the loss of the references, and translate the sources."""
         tokens, ids = batch.update_tokens, batch.ids.tolist()
-        self._validated_nats[ids[0]] = float(self.loss(batch)) * tokens, tokens
+        decoded = self.decode(batch)
+        nats = float(self.model.loss(*batch.real_targets(decoded.features))) * tokens
+        self._validated_nats[ids[0]] = nats, tokens
+        self._validated_spreads[ids[0]] = spreads_of(decoded.weights, batch)
         hypotheses = self._validation_search(self.model, *batch.source)
         texts = self.target.decode([ranked[0].tokens for ranked in hypotheses])
         self.validated.update(zip(ids, texts, strict=True))
@@ -197,6 +208,9 @@ class TranslationModule(Translator):
         self.validations.append(Validation(sum(nats) / sum(tokens), bleu))
         self.log(VAL_LOSS, self.validations[-1].loss)
         self.log(VAL_BLEU, bleu)
+        spreads = gather_by_key(self.trainer, self._validated_spreads)
+        if (spread := mean_spread(list(spreads.values()))) is not None:
+            self.log(VAL_SPREAD, spread)
         self.log(IMPROVEMENTS, float(count_improvements(self.validations)), logger=False)
 
     def configure_optimizers(self) -> Any:

@@ -15,13 +15,14 @@ from datamodules.translation_data import TranslationData
 from lightning_modules.library_internals import end_only_by_flags
 from lightning_modules.metrics.words import WordRules, WordSettings
 from lightning_modules.ranks.devices import is_rank_zero
-from lightning_modules.ranks.updates import RankFlags, shared_update
+from lightning_modules.ranks.updates import RankFlags, callback_of, shared_update
 from lightning_modules.runs.files import remove_earlier
 from lightning_modules.runs.identity import checkpoint_record
 from lightning_modules.runs.job import Job
 from lightning_modules.runs.paths import BEST, CHECKPOINTS, TOKENIZERS, TRAINING_FILES
 from lightning_modules.runs.schema import Coverage, Training
 from lightning_modules.training import checkpoints, endings, factories, process, word_vectors
+from lightning_modules.training.attention_spread import StartSpread
 from lightning_modules.training.budgets import KINDS
 from lightning_modules.training.callbacks import ProgressFile, ProgressLines, budget_of
 from lightning_modules.training.flops import Flops, count_flops
@@ -114,7 +115,7 @@ def build_trainer(
     """
     config = setup.config
     configured = (factories.build(config, f"callbacks.{name}") for name in config.callbacks)
-    callbacks = [RankFlags(), *configured, process.EndOnSignals(), *further]
+    callbacks = [RankFlags(), *configured, process.EndOnSignals(), StartSpread(), *further]
     if is_rank_zero():
         callbacks.append(ProgressLines(f"{config.variant} seed {config.seed}"))
         callbacks.append(ProgressFile(job.folder))
@@ -165,6 +166,7 @@ def fit(trainer: pl.Trainer, setup: TrainingSetup) -> Training:
         data_order_at=budget.data_order_at,
         val_loss=tested and tested.loss,
         val_bleu=tested and tested.bleu,
+        start_spread=callback_of(trainer, StartSpread).spread,
         ended_by=cause,
         suspicions=[*endings.unspent(trainer, cause), *doubts(tested, module.validations)],
     )

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 VAL_LOSS, VAL_BLEU, IMPROVEMENTS = "val/loss", "val/bleu", "val/improvements"
 """Names of the numbers of a validation, for Lightning and the tracker."""
+VAL_SPREAD = "val/attention_spread"  # of a model with attention; see `training/attention_spread.py`
 MODES = {VAL_LOSS: "min", VAL_BLEU: "max", IMPROVEMENTS: "max"}
 """Whether the best of these numbers is the lowest or the highest."""
 

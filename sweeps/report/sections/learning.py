@@ -29,6 +29,7 @@ COLUMNS = [
     Column("train_loss", "training loss (nats per token)", "number", 3),
     Column("val_loss", "validation loss (nats per token)", "number", 3),
     Column("val_bleu", "validation BLEU", "number", 2),
+    Column("attention_spread", "spread of attention", "number", 2),
 ]
 TITLES = {column.key: column.title for column in COLUMNS}
 Pace = Literal["target_tokens", "seconds"]
@@ -93,8 +94,9 @@ def learning_table(curves: Sequence[LearningCurve], runs: int) -> Table:
         [list(row.values()) for curve in curves for row in curve.rows],
         {"runs": f"{len(curves)} of {runs}"},
         "A row for each validation: target tokens trained on and the seconds they took, the mean "
-        "training loss since the validation before, with label smoothing as trained, and loss and "
-        "BLEU on the validation sentences.",
+        "training loss since the validation before, with label smoothing as trained, and loss, "
+        "BLEU and the spread of attention (0: all weight on one source token, 1: equal weights) on "
+        "the validation sentences.",
     )
 
 
