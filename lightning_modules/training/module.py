@@ -54,8 +54,8 @@ def make_optimizer(model: nn.Module, make: Callable[[Iterable[Any]], Optimizer])
     for parameter in model.parameters():
         if parameter.requires_grad:
             groups.setdefault(rates.get(parameter, 1.0), []).append(parameter)
-    if len(groups) == 1:
-        return make(next(iter(groups.values())))
+    if [*groups] == [1.0]:  # a function of the user may want plain parameters
+        return make(groups[1.0])
     optimizer = make([{"params": parameters} for parameters in groups.values()])
     for group, rate in zip(optimizer.param_groups, groups, strict=True):
         group["lr"] = group["lr"] * rate

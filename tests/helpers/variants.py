@@ -54,6 +54,7 @@ OPTIONS = {
         ["model.input_feeding=false", "model.encoder.reverse_source=true"],
     ),
     "luong_local_p_no_feeding": ("luong_predictive", ["model.input_feeding=false"]),
+    "luong_local_p_random": ("luong_predictive", ["model.attention.start=random"]),
     "luong_local_p_renormalised": ("luong_predictive", ["model.attention.renormalise=true"]),
     "luong_narrow": ("luong_local", ["model.attention.half_width=1"]),
     "luong_tied": ("luong_global", ["model.tied=output"]),

@@ -129,7 +129,8 @@ def look(
     if window == "local_m":  # p_t = t, or the last position
         middle: float = min(step, length - 1)
         return {s: 1.0 for s in range(length) if middle - width <= s <= middle + width}
-    middle = centre(parameters, query, length)
+    start = step if settings.get("start") == "simple" else None
+    middle = centre(parameters, query, length, start)
     sigma = width / 2
     return {
         s: math.exp(-((s - middle) ** 2) / (2 * sigma**2))
@@ -138,7 +139,16 @@ def look(
     }
 
 
-def centre(parameters: Parameters, query: np.ndarray, length: int) -> float:
-    """Luong, eq. 9: ``p_t = S · sigmoid(v_pᵀ tanh(W_p h_t))``."""
+def centre(
+    parameters: Parameters, query: np.ndarray, length: int, start: int | None = None
+) -> float:
+    """Luong, eq. 9: ``p_t = S · sigmoid(v_pᵀ tanh(W_p h_t))``.
+
+    With a step t as ``start``, ``logit((t + ½) / S)`` is added in the sigmoid.
+    """
     hidden = np.tanh(parameters["hidden.weight"] @ query)
-    return length / (1 + math.exp(-float(parameters["position.weight"][0] @ hidden)))
+    place = float(parameters["position.weight"][0] @ hidden)
+    if start is not None:
+        share = min(max((start + 0.5) / length, 0.02), 0.98)
+        place += math.log(share / (1 - share))
+    return length / (1 + math.exp(-place))

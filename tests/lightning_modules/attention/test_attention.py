@@ -27,6 +27,7 @@ WINDOW_SETTINGS: dict[str, dict] = {
     "local_m": {"window": "local_m"},
     "local_p": {"window": "local_p"},
     "local_p_renormalised": {"window": "local_p", "renormalise": True},
+    "local_p_simple": {"window": "local_p", "start": "simple"},
 }
 COMBINATIONS = [
     (score, window)
@@ -159,11 +160,11 @@ def far_from_edges(attention, settings, queries, lengths) -> bool:
     """Return whether no centre lies where a position enters the window, with no derivative."""
     if settings["window"] != "local_p":
         return True
-    window = part(arrays(attention), "window")
+    window, simple = part(arrays(attention), "window"), settings.get("start") == "simple"
     shares = [
-        centre(window, query, length) % 1
+        centre(window, query, length, step if simple else None) % 1
         for row, length in zip(queries.numpy(), lengths, strict=True)
-        for query in row
+        for step, query in enumerate(row)
     ]
     return all(0.02 < share < 0.98 for share in shares)
 
@@ -225,6 +226,9 @@ DOT = "queries and encoder states of one width, not 4 and 6.*model.attention.sco
             "model.attention.max_length: neither the score dot nor the window global.*~model.att",
         ),
         ({"score": "additive", "alignment_size": 0}, "alignment_size=0 must be at least 1"),
+        ({"start": "small"}, "model.attention.start=small: .*'random' or 'simple'"),
+        ({"score_rate": 0}, "model.attention.score_rate=0: .* greater than 0"),
+        ({"window_rate": "fast"}, "model.attention.window_rate=fast: .* valid number"),
     ],
 )
 def test_what_cannot_fit_is_refused(arguments, message):

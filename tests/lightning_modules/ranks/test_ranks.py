@@ -138,8 +138,10 @@ def test_the_account_of_a_training_is_the_same(trained, ranks):
         assert [accounts[0][key] for key in counted] == [accounts[1][key] for key in counted]
         for one, other in zip(read_history(alone), read_history(shared), strict=True):
             assert one.target_tokens == other.target_tokens
-            for name in ("train_loss", "val_loss", "val_bleu"):
+            for name in ("train_loss", "val_loss", "val_bleu", "attention_spread"):
                 assert getattr(one, name) == pytest.approx(getattr(other, name), rel=1e-5)
+        spreads = [one["start_spread"] for one in accounts]
+        assert spreads[0] == pytest.approx(spreads[1], rel=1e-6)
 
 
 @pytest.mark.parametrize("model", [model for model, _ in TRAINED])

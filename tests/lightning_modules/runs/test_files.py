@@ -57,7 +57,11 @@ RECORDS = st.one_of(
 """Contents of JSON files."""
 PREDICTIONS = st.lists(st.builds(schema.Prediction, score=st.none() | NUMBERS))
 FLOATS = ("seconds", "train_loss", "val_loss", "val_bleu")
-HISTORIES = st.lists(st.builds(schema.HistoryPoint, **dict.fromkeys(FLOATS, NUMBERS)))
+HISTORIES = st.lists(
+    st.builds(
+        schema.HistoryPoint, **dict.fromkeys(FLOATS, NUMBERS), attention_spread=st.none() | NUMBERS
+    )
+)
 
 
 patient = settings(deadline=None)  # files take longer on a busy machine

@@ -79,6 +79,20 @@ def test_what_the_table_allows(config):
             "model.attention.heads: this variant has no attention; choose another, such as "
             "model=bahdanau",
         ),
+        (
+            {"model": {"attention": {"score": "general", "start": "simple"}, "initial_range": 0.1}},
+            "model.attention.start=simple: model.initial_range=0.1 draws all parameters; set "
+            "model.initial_range=null or model.attention.start=random",
+        ),
+        (
+            {"model": {"intra_attention": {"start": "simple"}, "initial_range": 0.1}},
+            "model.intra_attention.start=simple: model.initial_range=0.1 draws all parameters; set "
+            "model.initial_range=null or model.intra_attention.start=random",
+        ),
+        (
+            {"model": {"attention": {"score": "general", "score_rate": 0}}},
+            "model.attention.score_rate=0: give a number, above 0, or null",
+        ),
     ],
 )
 def test_what_the_table_refuses(config, message):
