@@ -63,8 +63,8 @@ def build_attention(
         f"{setting}.window", chosen.window, window_kind, *sizes, **window_options
     )
     score: Score = make_plug(f"{setting}.score", chosen.score, score_kind, *widths, **score_options)
-    score.rate = chosen.score_rate or score.rate
-    window.rate = chosen.window_rate or window.rate
+    score.lr_factor = chosen.score_rate or score.lr_factor
+    window.lr_factor = chosen.window_rate or window.lr_factor
     if not score.is_content_based and not isinstance(window, Global):
         raise UserError(
             f"{setting}.score={chosen.score}: gives every position a weight of its own and has no "

@@ -20,8 +20,8 @@ from lightning_modules.kernels.shared import linear
 Start = Literal["random", "simple"]
 """Where a score or a window starts: drawn at random, or as the simpler form that it extends."""
 SLOW = 0.1
-"""``Score.rate`` of a score that starts as a simpler one. With full steps W_a makes attention sharp
-on wrong words before the states mean much."""
+"""``Score.lr_factor`` of a score that starts as a simpler one. With full steps W_a makes attention
+sharp on wrong words before the states mean much."""
 
 
 class Score(nn.Module, ABC):
@@ -40,7 +40,7 @@ class Score(nn.Module, ABC):
     max_length: int | None = None
     """Number of source positions that have an energy, the value of an option of this name; None for
     no limit."""
-    rate: float = 1.0
+    lr_factor: float = 1.0
     """Learning rate of the score's parameters, as a share of the optimizer's;
     ``model.attention.score_rate`` sets another."""
 
@@ -117,7 +117,7 @@ class General(Score):
         self.key_projection = LinearLayer(memory_size, query_size, bias=False)
         nn.init.xavier_uniform_(self.key_projection.weight)
         if start == "simple":
-            self.rate = SLOW
+            self.lr_factor = SLOW
             if query_size == memory_size:
                 nn.init.eye_(self.key_projection.weight)
 

@@ -40,7 +40,7 @@ class Window(nn.Module, ABC):
     """
 
     least_half_width = 0  # smallest D for which no window is empty
-    rate: float = 1.0
+    lr_factor: float = 1.0
     """Learning rate of the window's parameters, as a share of the optimizer's;
     ``model.attention.window_rate`` sets another."""
 

@@ -41,11 +41,11 @@ VALIDATIONS = "validations"  # key in a checkpoint: loss and BLEU of each valida
 def make_optimizer(model: nn.Module, make: Callable[[Iterable[Any]], Optimizer]) -> Optimizer:
     """Make the optimizer of all trained parameters of ``model``.
 
-    Parameters of a score or a window with a ``rate`` of its own are a group with this share of the
-    learning rate; other parameters come first.
+    Parameters of a score or a window with another ``lr_factor`` than 1 are a group of their own,
+    behind the others, with this share of the learning rate.
     """
-    rates = {
-        parameter: part.rate
+    factors = {
+        parameter: part.lr_factor
         for part in model.modules()
         if isinstance(part, Score | Window)
         for parameter in part.parameters()
@@ -53,12 +53,12 @@ def make_optimizer(model: nn.Module, make: Callable[[Iterable[Any]], Optimizer])
     groups: dict[float, list[nn.Parameter]] = {}
     for parameter in model.parameters():
         if parameter.requires_grad:
-            groups.setdefault(rates.get(parameter, 1.0), []).append(parameter)
+            groups.setdefault(factors.get(parameter, 1.0), []).append(parameter)
     if [*groups] == [1.0]:  # a function of the user may want plain parameters
         return make(groups[1.0])
     optimizer = make([{"params": parameters} for parameters in groups.values()])
-    for group, rate in zip(optimizer.param_groups, groups, strict=True):
-        group["lr"] = group["lr"] * rate
+    for group, factor in zip(optimizer.param_groups, groups, strict=True):
+        group["lr"] = group["lr"] * factor
     return optimizer
 
 

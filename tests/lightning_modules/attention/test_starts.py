@@ -59,7 +59,7 @@ def test_without_a_start_everything_is_drawn_as_before(window):
     [weight] = parameters.values()
     layer = nn.Linear(WIDTH, WIDTH, bias=False)
     assert weight.equal(nn.init.xavier_uniform_(layer.weight))
-    assert (attention.score.rate, attention.window.rate) == (1, 1)
+    assert (attention.score.lr_factor, attention.window.lr_factor) == (1, 1)
 
 
 def test_local_p_starts_around_the_position_of_the_target_word():
