@@ -108,14 +108,14 @@ def rates_of(optimizer: Optimizer, model: nn.Module) -> dict[str, float]:
         ("luong_predictive", [], {"score.key_projection.weight": 0.1}),
         (
             "luong_predictive",
-            ["+model.attention.score_rate=2", "+model.attention.window_rate=0.5"],
+            ["model.attention.score_rate=2", "model.attention.window_rate=0.5"],
             {
                 "score.key_projection.weight": 2,
                 "window.hidden.weight": 0.5,
                 "window.position.weight": 0.5,
             },
         ),
-        ("luong_local_near", ["+model.attention.score_rate=0.1"], {}),
+        ("luong_local_near", ["model.attention.score_rate=0.1"], {}),
         ("luong_global_general", [], {}),
         ("transformer", [], {}),
     ],

@@ -40,7 +40,7 @@ SYSTEMS: dict[str, list[str]] = {
     "local-p general, simple": ["model=luong_predictive"],
     "local-p general, simple, window_rate 0.1": [
         "model=luong_predictive",
-        "+model.attention.window_rate=0.1",
+        "model.attention.window_rate=0.1",
     ],
     "heads, torch's start": ["model=luong_multi_head", OLD_HEADS],
     "heads, Glorot's start": ["model=luong_multi_head"],
