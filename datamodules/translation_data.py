@@ -150,6 +150,14 @@ class TranslationData(pl.LightningDataModule):
         sample = min(SAMPLE, len(pairs))
         return self.dropout.cut(np.arange(sample) * len(pairs) // sample, 0)
 
+    @property
+    def validation_pairs(self) -> EncodedPairs:
+        """The pairs of each validation: ``val_sentences``, evenly spaced over the split."""
+        pairs = self.encoded_corpus.encoded["val"]
+        if self.val_sentences is None or self.val_sentences >= len(pairs):
+            return pairs
+        return pairs.select(np.arange(self.val_sentences) * len(pairs) // self.val_sentences)
+
     @cached_property
     def dropout(self) -> BpeDropout | None:
         """The BPE dropout of training batches; None without."""
@@ -198,10 +206,7 @@ class TranslationData(pl.LightningDataModule):
 
     def val_dataloader(self) -> DataLoader[Batch]:
         """Return the validation batches, the longest first."""
-        pairs = self.encoded_corpus.encoded["val"]
-        if self.val_sentences is not None and self.val_sentences < len(pairs):
-            pairs = pairs.select(np.arange(self.val_sentences) * len(pairs) // self.val_sentences)
-        return self.decoding_loader(pairs)
+        return self.decoding_loader(self.validation_pairs)
 
     def test_dataloader(self) -> DataLoader[Batch]:
         """Return the test batches, the longest first."""

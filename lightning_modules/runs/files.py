@@ -73,7 +73,7 @@ def read_run(folder: Path) -> RunScores | None:
     result = read_result(folder)
     if result is None or (folder / paths.FAILURE).is_file():
         return None
-    for name in (*paths.TEST_FILES, paths.HISTORY):
+    for name in (*paths.TEST_FILES, paths.HISTORY, paths.LEARNING_CURVE):
         is_there(folder / name)
     predictions = read_predictions(folder)
     if not predictions:
@@ -223,11 +223,24 @@ def read_history(folder: Path) -> list[schema.HistoryPoint]:
 
     Raises as ``read_run`` does.
     """
-    path = folder / paths.HISTORY
+    return _read_rows(schema.HistoryPoint, folder / paths.HISTORY)
+
+
+def read_learning_curve(folder: Path) -> list[schema.LossPoint]:
+    """Return the points of a learning curve in order; none without a file.
+
+    Raises as ``read_run`` does.
+    """
+    return _read_rows(schema.LossPoint, folder / paths.LEARNING_CURVE)
+
+
+def _read_rows(model: type[Model], path: Path) -> list[Model]:
+    """Return the rows of a CSV file; an empty cell is None."""
     if not is_there(path):
         return []
     with _reading(path), path.open(encoding="utf-8", newline="") as file:
-        return [schema.HistoryPoint.model_validate(row) for row in csv.DictReader(file)]
+        rows = csv.DictReader(file)
+        return [model.model_validate({key: row[key] or None for key in row}) for row in rows]
 
 
 def read_state(folder: Path) -> schema.JobState | None:
@@ -316,11 +329,20 @@ def write_head_attention(folder: Path, weights: schema.HeadWeights) -> None:
 
 def write_history(folder: Path, points: Sequence[schema.HistoryPoint]) -> None:
     """Write a row for each validation of a training."""
+    _write_rows(schema.HistoryPoint, folder / paths.HISTORY, points)
+
+
+def write_learning_curve(folder: Path, points: Sequence[schema.LossPoint]) -> None:
+    """Write a row for each point of a learning curve."""
+    _write_rows(schema.LossPoint, folder / paths.LEARNING_CURVE, points)
+
+
+def _write_rows(model: type[BaseModel], path: Path, points: Sequence[BaseModel]) -> None:
     text = io.StringIO()
-    writer = csv.DictWriter(text, list(schema.HistoryPoint.model_fields), lineterminator="\n")
+    writer = csv.DictWriter(text, list(model.model_fields), lineterminator="\n")
     writer.writeheader()
     writer.writerows(point.model_dump() for point in points)
-    write_text(folder / paths.HISTORY, text.getvalue())
+    write_text(path, text.getvalue())
 
 
 def write_tracker_id(folder: Path, number: str) -> None:

@@ -24,6 +24,7 @@ PREDICTIONS = "predictions.jsonl"
 WORD_COUNTS = "word_counts.json"
 CONTRAST = "contrast.npz"
 HISTORY = "history.csv"
+LEARNING_CURVE = "learning_curve.csv"
 PROGRESS = "progress.json"
 LOCK = ".lock"  # empty file that the process at work in the folder holds
 CHECKPOINTS = "checkpoints"
@@ -58,7 +59,7 @@ TEST_FILES = (
     WORD_COUNTS,
     CONTRAST,
 )
-TRAINING_FILES = (HISTORY, TRACKER_ID, LOGS)
+TRAINING_FILES = (HISTORY, LEARNING_CURVE, TRACKER_ID, LOGS)
 """Files and folders that a resumed training needs, besides checkpoints."""
 RUN_FILES = (*TEST_FILES, *TRAINING_FILES)  # all files of a run, besides checkpoints
 READ_LATER = (
@@ -67,6 +68,7 @@ READ_LATER = (
     f"{HYDRA}/*.yaml",
     CURVE,
     HISTORY,
+    LEARNING_CURVE,
     STATISTICS,
     ATTENTION,
     HEAD_ATTENTION,

@@ -30,6 +30,60 @@ class Record(BaseModel, extra="forbid"):
     """Content of a file, or a part of a content; an unknown field is an error."""
 
 
+STILL_FALLS = 0.02
+"""Share of the validation loss that a doubling of the tokens takes off while it still falls."""
+BEGUN = 0.05
+"""Share of the loss of a reference that its own source must save: a decoder that ignores the source
+still learns the target language."""
+ERRORS = 2.0  # standard errors beyond which a change is no chance
+
+
+class Convergence(Record):
+    """How far a training has learned, by the loss of its validation sentences.
+
+    Shares of the loss; each has its standard error over the sentences. None where too little was
+    measured.
+    """
+
+    fall: float | None = None  # share by which the loss fell with the last doubling of the tokens
+    fall_error: float | None = None
+    last_fifth_fall: float | None = None  # share by which the loss fell over the last fifth
+    last_fifth_fall_error: float | None = None
+    last_fifth_bleu: float | None = None  # share of the last BLEU that the last fifth gained
+    source_gain: float | None = None
+    """Share by which the loss of a reference is lower with its own source than with another's."""
+    source_gain_error: float | None = None
+
+    @property
+    def still_falls(self) -> bool:
+        """Whether the loss still falls: by more than ``STILL_FALLS``, and beyond ``ERRORS``."""
+        return _beyond(self.fall, self.fall_error, STILL_FALLS)
+
+    @property
+    def began(self) -> bool:
+        """Whether the model translates: the floor, ``BEGUN``, that a training has to pass."""
+        gain = self.source_gain
+        return gain is None or _beyond(gain, self.source_gain_error, BEGUN)
+
+    @property
+    def sentence(self) -> str | None:
+        """The judgement in words; None where a doubling was not measured."""
+        if self.fall is None:
+            return None
+        error = "" if self.fall_error is None else f" ± {self.fall_error:.1%}"
+        if self.still_falls:
+            said = f"validation loss still falls {self.fall:.1%}{error} a doubling: train longer"
+        else:
+            said = f"validation loss fell {self.fall:.1%}{error} with the last doubling"
+        parts = {"loss fell": self.last_fifth_fall, "BLEU rose": self.last_fifth_bleu}
+        fifth = [f"{what} {share:.1%}" for what, share in parts.items() if share is not None]
+        return said + (f" (over the last fifth {', '.join(fifth)})" if fifth else "")
+
+
+def _beyond(share: float | None, error: float | None, least: float) -> bool:
+    return share is not None and share > max(least, ERRORS * (error or 0))
+
+
 class Training(Record):
     """Cost of a training, and the validation whose weights are tested."""
 
@@ -50,6 +104,7 @@ class Training(Record):
     val_bleu: float | None = None  # BLEU of the validation whose weights are tested
     start_spread: float | None = None
     """Spread of attention before the first update, as in ``HistoryPoint``; None without."""
+    convergence: Convergence = Convergence()
     ended_by: str | None = None
     """Setting that ended the training before its budget was spent; None if the budget did."""
     suspicions: list[str] = []  # what speaks against the tested weights, such as a BLEU of 0
@@ -313,6 +368,20 @@ class HistoryPoint(Record):
     def _none(cls, written: Any) -> Any:
         """Read an empty field of the file as None."""
         return None if written == "" else written
+
+
+class LossPoint(Record):
+    """A row of ``learning_curve.csv``: the loss of the validation sentences after an update."""
+
+    updates: int
+    target_tokens: int  # number of real target tokens trained on so far, EOS counted
+    seconds: float  # seconds of training so far, validation left out
+    val_loss: float  # mean loss of the references, in nats per target token
+    error: float | None  # standard error of the loss over the sentences
+    fall: float | None
+    """Share by which the loss is lower than at half of the target tokens; None if that was not
+    measured."""
+    fall_error: float | None  # standard error of the fall over the sentences
 
 
 class JobState(Record):

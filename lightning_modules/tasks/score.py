@@ -62,6 +62,7 @@ def score_on_ranks(config: DictConfig, scoring: Scoring, job: Job) -> float | No
         if before is None:
             raise unfinished(config.checkpoint)
         history = files.read_history(trained.folder)
+        curve = files.read_learning_curve(trained.folder)
     data = data_of_test(trained, config, before)
     if is_rank_zero():
         check_test_set(data, scoring)
@@ -87,6 +88,8 @@ def score_on_ranks(config: DictConfig, scoring: Scoring, job: Job) -> float | No
     files.remove_earlier(job.folder)
     if history:
         files.write_history(job.folder, history)
+    if curve:
+        files.write_learning_curve(job.folder, curve)
     run.result.overrides = list(_overrides(before, job))
     run.result.training, run.result.vectors = before.training, before.vectors
     files.write_run(job.folder, run)

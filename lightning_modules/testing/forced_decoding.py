@@ -8,7 +8,7 @@ import pytorch_lightning as pl
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.nn.functional import cross_entropy, pad
+from torch.nn.functional import pad
 
 from datamodules.batching import Batch, DecodingBatchSampler, EncodedPairs, Sequences
 from datamodules.corpus import ParallelText
@@ -23,7 +23,6 @@ from lightning_modules.runs.schema import HeadWeights
 from lightning_modules.testing.scoring import StepRule
 from lightning_modules.variants import EncoderDecoder
 
-ROWS = 1024  # positions projected to the vocabulary at a time
 Step = Literal["predicted", "read"]
 """Decoder step that gives a word its weights: the step predicts the word, or reads the word."""
 
@@ -54,20 +53,11 @@ class ForcedDecoding(pl.LightningModule):
         features, weights = self.model.decode(memory, batch.tgt_in)
         kept = weights if self.keeps_weights else None
         rows = [None] * len(batch.ids) if kept is None else kept.float().cpu()
-        nats = self._nats(*batch.real_targets(features))
+        nats = self.model.token_losses(*batch.real_targets(features))
         ends = np.cumsum(batch.lengths[1])[:-1]
         token_nats = np.split(nats.detach().cpu().double().numpy(), ends)
         parts = zip(batch.ids.tolist(), rows, token_nats, strict=True)
         return [ForcedSentence(*part) for part in parts]
-
-    def _nats(self, features: Tensor, tokens: Tensor) -> Tensor:
-        """Loss by position: ``(positions, features), (positions,) -> (positions,)``."""
-        return torch.cat(
-            [
-                cross_entropy(self.model.logits(part).float(), wanted, reduction="none")
-                for part, wanted in zip(features.split(ROWS), tokens.split(ROWS), strict=True)
-            ]
-        )
 
 
 def forced_statistics(

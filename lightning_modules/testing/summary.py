@@ -76,6 +76,8 @@ def _costs(result: Result) -> Iterator[str]:
         f"test set translated in {result.decoding['seconds']:.1f} s by "
         f"{search_in_words(result.decoding)}"
     )
+    if (learned := training.convergence.sentence) is not None:
+        yield learned
     left_out = [
         f"{count:,} {split} pairs {reason}"
         for split, counts in data.left_out.items()

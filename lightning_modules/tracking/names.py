@@ -24,6 +24,7 @@ BY_STEP = (
     "data/waited",
     "val/loss",
     "val/bleu",
+    "learning/val_loss",
     "attention/validation",
 )
 BY_LENGTH = (f"{CURVE}/bleu", f"{CURVE}/sentences")

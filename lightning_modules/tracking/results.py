@@ -69,7 +69,15 @@ def log_test(
     """
     if tracker is None:
         return
-    tracker.log_scores(_test_scores(run, scoring) | data_values(run.result.data), step)
+    convergence = run.result.training.convergence
+    learned: dict[str, float | str] = {
+        f"learning/{name}": value
+        for name, value in convergence.model_dump(exclude_none=True).items()
+    }
+    if convergence.sentence is not None:
+        learned["learning/verdict"] = convergence.sentence
+    scores = _test_scores(run, scoring)
+    tracker.log_scores({**scores, **data_values(run.result.data), **learned}, step)
     tracker.log_curve(
         [
             {

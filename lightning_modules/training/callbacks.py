@@ -133,11 +133,15 @@ class TrainingBudget(UpdateCallback):
         trainer.should_stop |= alone and self.is_spent
 
     def on_validation_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Count the time in which a GPU still computes the last updates."""
+        """Count what a GPU has still to do in a training, not in a test."""
+        if trainer.training or trainer.validating:
+            self.finish_updates(pl_module)
+
+    def finish_updates(self, pl_module: pl.LightningModule) -> None:
+        """Count the time in which a GPU still computes the last updates, before other work."""
         started = time.perf_counter()
         wait_for(pl_module.device)
-        if trainer.training or trainer.validating:
-            self.cost["seconds"] += time.perf_counter() - started
+        self.cost["seconds"] += time.perf_counter() - started
 
     @property
     def is_spent(self) -> bool:

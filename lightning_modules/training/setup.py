@@ -26,6 +26,7 @@ from lightning_modules.training.attention_spread import StartSpread
 from lightning_modules.training.budgets import KINDS
 from lightning_modules.training.callbacks import ProgressFile, ProgressLines, budget_of
 from lightning_modules.training.flops import Flops, count_flops
+from lightning_modules.training.learning_curve import convergence_of, unbegun
 from lightning_modules.training.module import VALIDATIONS, TranslationModule
 from lightning_modules.training.schedules import schedule_length
 from lightning_modules.training.validations import Validation, doubts
@@ -155,6 +156,7 @@ def fit(trainer: pl.Trainer, setup: TrainingSetup) -> Training:
     checkpoints.load_weights(module.model, content)
     tested = Validation(*content[VALIDATIONS][-1]) if content[VALIDATIONS] else None
     cause = endings.ended_by(trainer, setup.config)
+    convergence = convergence_of(trainer)
     costs: Any = dict(budget.cost)
     return Training(
         **{kind: costs.pop(kind) for kind in KINDS} | {"updates": trainer.global_step},
@@ -167,6 +169,11 @@ def fit(trainer: pl.Trainer, setup: TrainingSetup) -> Training:
         val_loss=tested and tested.loss,
         val_bleu=tested and tested.bleu,
         start_spread=callback_of(trainer, StartSpread).spread,
+        convergence=convergence,
         ended_by=cause,
-        suspicions=[*endings.unspent(trainer, cause), *doubts(tested, module.validations)],
+        suspicions=[
+            *endings.unspent(trainer, cause),
+            *doubts(tested, module.validations),
+            *unbegun(convergence),
+        ],
     )

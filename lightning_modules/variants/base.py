@@ -17,6 +17,7 @@ from datamodules.tokenization import PAD
 from lightning_modules.kernels.chunked import output_loss
 from lightning_modules.kernels.products import LinearLayer
 
+ROWS = 1024  # positions projected to the vocabulary at a time, where each loss is kept
 Tied = Literal["none", "output", "all"]
 """Shared tables: none, target embedding and output layer, or these two and the source embedding."""
 
@@ -120,6 +121,18 @@ class EncoderDecoder(nn.Module, ABC):
     def loss(self, features: Tensor, tokens: Tensor, label_smoothing: float = 0.0) -> Tensor:
         """Return the mean cross-entropy in nats: ``(positions, features), (positions,) -> ()``."""
         return cross_entropy(self.logits(features), tokens, label_smoothing=label_smoothing)
+
+    def token_losses(self, features: Tensor, tokens: Tensor) -> Tensor:
+        """Return the cross-entropy of each position in nats, in float32.
+
+        ``(positions, features), (positions,) -> (positions,)``.
+        """
+        return torch.cat(
+            [
+                cross_entropy(self.logits(part).float(), wanted, reduction="none")
+                for part, wanted in zip(features.split(ROWS), tokens.split(ROWS), strict=True)
+            ]
+        )
 
     @property
     def device(self) -> torch.device:

@@ -66,6 +66,11 @@ ONE_TRAINING = (
     "otherwise."
 )
 """The sentence before the findings, where systems have one seed; ``{}`` says which systems."""
+STILL_FALLING = (
+    "Validation loss still falls {} a doubling in {} of {} trainings: longer trainings may come "
+    "out otherwise."
+)
+"""The sentence about trainings that were short: shares, number of such trainings, and of all."""
 INTERVALS = (
     "In brackets: 95% intervals; those of scores are over test sentences, those of differences "
     "over test sentences{}."
@@ -119,6 +124,16 @@ class Findings:
         who = "Every system has" if len(once) == len(systems) else "Some systems have"
         advice = " Train with seed=1,2,3." if self.comparison.runs else ""
         return ONE_TRAINING.format(who) + advice
+
+    @property
+    def unfinished(self) -> str | None:
+        """How much the loss of the runs still falls; None if it falls no more in any run."""
+        learned = [run.result.training.convergence for run in self.comparison.runs]
+        falls = sorted(each.fall or 0 for each in learned if each.still_falls)
+        if not falls:
+            return None
+        shares = f"{falls[0]:.0%}" if len(falls) == 1 else f"{falls[0]:.0%} to {falls[-1]:.0%}"
+        return STILL_FALLING.format(shares, len(falls), len(learned))
 
     @property
     def intervals(self) -> str:

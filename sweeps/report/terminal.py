@@ -118,6 +118,8 @@ def _found(findings: Findings) -> Iterator[Text]:
         yield Text(f"({shorten(headline[0].test, LONGEST_TEXT)})", "dim")
     if findings.caution:
         yield Text(findings.caution, "yellow")
+    if findings.unfinished:
+        yield Text(findings.unfinished, "yellow")
     conditions = findings.comparison.conditions
     broken = [each for each in conditions if not each.holds]
     if len(broken) == 1:

@@ -1,7 +1,7 @@
-"""How the systems learned: BLEU and losses at each validation."""
+"""How the systems learned: BLEU and losses along the training, and whether the loss still falls."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from math import isfinite
 from typing import Any, Literal, NamedTuple
@@ -13,11 +13,11 @@ from lightning_modules.figures.charts import KEY, TEXT, Chart, Width, data_of, s
 from lightning_modules.figures.lines import finish_chart, looks_scales, rounded_out
 from lightning_modules.figures.system_looks import end_labels, labels_fit, legend_of
 from lightning_modules.metrics.systems import System
-from lightning_modules.runs.files import BrokenFileError, read_history
-from lightning_modules.runs.schema import HistoryPoint
+from lightning_modules.runs.files import BrokenFileError, read_history, read_learning_curve
+from lightning_modules.runs.schema import ERRORS, STILL_FALLS, Convergence, HistoryPoint, LossPoint
 from sweeps.comparison.collect import Comparison
 from sweeps.comparison.score_tables import system_column
-from sweeps.comparison.tables import Column, Table
+from sweeps.comparison.tables import Cell, Column, Table
 from sweeps.report.sections import Section
 
 log = logging.getLogger(__name__)
@@ -31,11 +31,21 @@ COLUMNS = [
     Column("val_bleu", "validation BLEU", "number", 2),
     Column("attention_spread", "spread of attention", "number", 2),
 ]
+CONVERGENCE = [
+    Column("seed", "seed", "count"),
+    Column("fall", "loss fell, last doubling (%)", "number"),
+    Column("fall_error", "±", "number"),
+    Column("last_fifth_fall", "loss fell, last fifth (%)", "number"),
+    Column("last_fifth_bleu", "BLEU rose, last fifth (%)", "number"),
+    Column("source_gain", "loss saved by the source (%)", "number"),
+    Column("judgement", "judgement"),
+]
 TITLES = {column.key: column.title for column in COLUMNS}
 Pace = Literal["target_tokens", "seconds"]
 PACES: tuple[Pace, ...] = ("target_tokens", "seconds")  # columns of the horizontal axes
 MEASURES = {"bleu": ("val_bleu",), "loss": ("train_loss", "val_loss")}
 """Columns that each figure draws."""
+DRAWN = {"target_tokens", "seconds", "val_loss"}
 
 
 class Learning(Section):
@@ -51,7 +61,8 @@ class Learning(Section):
     @override
     def tables(self) -> Sequence[Table]:
         runs = len(self.findings.comparison.runs)
-        return [learning_table(self._curves, runs)] if self._curves else []
+        tables = [learning_table(self._curves, runs)] if self._curves else []
+        return [*tables, *convergence_tables(self.findings.comparison)]
 
     @override
     def figures(self, width: Width) -> Mapping[str, Chart]:
@@ -59,17 +70,29 @@ class Learning(Section):
 
 
 class LearningCurve(NamedTuple):
-    """The validations of one run."""
+    """The validations of one run, and its validation loss between them."""
 
     system: System
     seed: int
     points: Sequence[HistoryPoint]
+    losses: Sequence[LossPoint]  # points of `learning_curve.csv`; none without the file
 
     @property
     def rows(self) -> list[dict[str, Any]]:
         """The rows of the table by column, the system first."""
         run = {"system": self.system.name, "seed": self.seed}
         return [run | point.model_dump() for point in self.points]
+
+    @property
+    def drawn(self) -> list[dict[str, Any]]:
+        """The rows of the figures, whose validation loss is that of ``losses``, if there are."""
+        run = {"system": self.system.label, "seed": self.seed}
+        if not self.losses:
+            return [run | point.model_dump() for point in self.points]
+        return [
+            *(run | point.model_dump(exclude={"val_loss"}) for point in self.points),
+            *(run | point.model_dump(include=DRAWN) for point in self.losses),
+        ]
 
 
 def learning_curves(comparison: Comparison) -> list[LearningCurve]:
@@ -79,7 +102,8 @@ def learning_curves(comparison: Comparison) -> list[LearningCurve]:
         for run in runs:
             try:
                 if points := read_history(run.folder):
-                    curves.append(LearningCurve(system, run.result.seed, points))
+                    losses = read_learning_curve(run.folder)
+                    curves.append(LearningCurve(system, run.result.seed, points, losses))
             except BrokenFileError as error:
                 log.warning("%s; left out of the learning curves", error)
     return curves
@@ -100,10 +124,43 @@ def learning_table(curves: Sequence[LearningCurve], runs: int) -> Table:
     )
 
 
+def convergence_tables(comparison: Comparison) -> Iterator[Table]:
+    """Yield a table with a row for each run that has recorded how far it learned; none without."""
+    rows: list[list[Cell]] = []
+    for system, runs in comparison.by_system.items():
+        for run in runs:
+            learned = run.result.training.convergence
+            shares = [getattr(learned, column.key) for column in CONVERGENCE[1:-1]]
+            if any(share is not None for share in shares):
+                cells = [None if share is None else 100 * share for share in shares]
+                rows.append([system.name, run.result.seed, *cells, _judgement(learned)])
+    if rows:
+        yield Table(
+            "convergence",
+            "How far the trainings have come",
+            [system_column(comparison.by_system), *CONVERGENCE],
+            rows,
+            {"runs": f"{len(rows)} of {len(comparison.runs)}"},
+            "Shares by which the validation loss fell with the last doubling of the target tokens "
+            "(± standard error over the sentences) and over the last fifth; the share of the last "
+            "validation BLEU that the last fifth gained; the share of the loss of a reference that "
+            f"its own source saves against another's. A loss still falls above {STILL_FALLS:.0%} "
+            f"and {ERRORS:.0f} standard errors a doubling.",
+        )
+
+
+def _judgement(learned: Convergence) -> str:
+    if not learned.began:
+        return "does not translate yet"
+    if learned.fall is None:
+        return "shorter than a doubling"
+    return "still falls: train longer" if learned.still_falls else "falls no more"
+
+
 def learning_figures(curves: Sequence[LearningCurve], width: Width = TEXT) -> dict[str, Chart]:
     """Return figures of BLEU and of losses, by tokens and by seconds, one line for each run."""
     labels = {curve.system.name: curve.system.label for curve in curves}
-    rows = [row | {"system": curve.system.label} for curve in curves for row in curve.rows]
+    rows = [row for curve in curves for row in curve.drawn]
     return {
         f"learning_{measure}_by_{pace}": _figure(rows, labels, pace, columns, width)
         for measure, columns in MEASURES.items()
@@ -123,7 +180,7 @@ def _points(
         }
         for row in rows
         for key in columns
-        if row[key] is not None and isfinite(row[key])
+        if row.get(key) is not None and isfinite(row[key])
     ]
 
 

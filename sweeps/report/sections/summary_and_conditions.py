@@ -25,7 +25,8 @@ class Summary(Section):
         ]
         warnings = [f"warning, {warning}" for warning in self.findings.warnings]
         failed = [f"failed, {job.label}: {job.error}" for job in comparison.failed]
-        first = [each for each in (self.findings.answer, self.findings.caution) if each]
+        opening = (self.findings.answer, self.findings.caution, self.findings.unfinished)
+        first = [each for each in opening if each]
         found = [str(finding) for finding in self.findings.headline]
         return [*first, *found, *conditions, *failed, *warnings]
 

@@ -34,7 +34,7 @@ from datamodules.batching import (
 from datamodules.errors import TerminatedError
 from lightning_modules.ranks import updates as exchange
 from lightning_modules.ranks.updates import RankFlags
-from lightning_modules.runs.files import read_history
+from lightning_modules.runs.files import read_history, read_learning_curve
 from lightning_modules.runs.paths import LAST
 from lightning_modules.tasks.score import score
 from lightning_modules.tasks.train import sized_for_data, tracked_training, train
@@ -142,6 +142,11 @@ def test_the_account_of_a_training_is_the_same(trained, ranks):
                 assert getattr(one, name) == pytest.approx(getattr(other, name), rel=1e-5)
         spreads = [one["start_spread"] for one in accounts]
         assert spreads[0] == pytest.approx(spreads[1], rel=1e-6)
+        curves = [read_learning_curve(folder) for folder in (alone, shared)]
+        assert curves[0]
+        for one, other in zip(*curves, strict=True):
+            assert (one.updates, one.target_tokens) == (other.updates, other.target_tokens)
+            assert one.val_loss == pytest.approx(other.val_loss, rel=1e-5)
 
 
 @pytest.mark.parametrize("model", [model for model, _ in TRAINED])

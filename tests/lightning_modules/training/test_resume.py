@@ -23,9 +23,9 @@ from pytorch_lightning.callbacks import ModelCheckpoint
 
 from datamodules.errors import TerminatedError, UserError
 from lightning_modules.kernels import precision
-from lightning_modules.runs.files import read_history, read_result
+from lightning_modules.runs.files import read_history, read_learning_curve, read_result
 from lightning_modules.runs.paths import LAST
-from lightning_modules.runs.schema import HistoryPoint, Training
+from lightning_modules.runs.schema import HistoryPoint, LossPoint, Training
 from lightning_modules.tasks.train import sized_for_data, tracked_training
 from lightning_modules.training import losses
 from lightning_modules.training.callbacks import ResumeCheckpoint, TrainingBudget
@@ -59,6 +59,7 @@ class Course(NamedTuple):
     final: str  # hash of weights and of the optimizer's state
     best: str
     history: list[HistoryPoint]
+    curve: list[LossPoint]
     training: dict[str, Any]
 
 
@@ -82,9 +83,10 @@ def train(space):
 
 def course(folder: Path, training: Training) -> Course:
     points = [point.model_copy(update={"seconds": 0.0}) for point in read_history(folder)]
+    losses = [each.model_copy(update={"seconds": 0.0}) for each in read_learning_curve(folder)]
     account = training.model_dump(exclude={"seconds", "target_tokens_per_second", "waited"})
     final, best = (digest(folder / f"checkpoints/{name}.ckpt") for name in ("last", "best"))
-    return Course(final, best, points, account)
+    return Course(final, best, points, losses, account)
 
 
 def digest(file: Path) -> str:
@@ -159,6 +161,7 @@ def test_the_updates_are_those_the_cuts_speak_of(whole):
     assert whole.training["updates"] == 15
     assert whole.training["epochs"] == 15 / 4
     assert len(whole.history) == 5
+    assert [point.updates for point in whole.curve] == [10, 11, 13, 15]
 
 
 @pytest.mark.long
