@@ -38,6 +38,9 @@ still learns the target language."""
 ERRORS = 2.0  # standard errors beyond which a change is no chance
 
 
+PLATEAU = "budget.plateau"  # setting that ends a training whose loss falls no more
+
+
 class Convergence(Record):
     """How far a training has learned, by the loss of its validation sentences.
 
@@ -106,8 +109,13 @@ class Training(Record):
     """Spread of attention before the first update, as in ``HistoryPoint``; None without."""
     convergence: Convergence = Convergence()
     ended_by: str | None = None
-    """Setting that ended the training before its budget was spent; None if the budget did."""
+    """Setting that ended the training before its amount was spent; None if the amount did."""
     suspicions: list[str] = []  # what speaks against the tested weights, such as a BLEU of 0
+
+    @property
+    def ended_early(self) -> bool:
+        """Whether neither the budget nor its plateau ended the training."""
+        return self.ended_by is not None and not self.ended_by.startswith(PLATEAU)
 
     def spent(self, kind: str) -> float | None:
         """Return the cost in a kind of budget; None if the run did not record the cost."""

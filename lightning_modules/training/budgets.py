@@ -138,10 +138,13 @@ class Budget(BaseModel, extra="forbid"):
     """An amount of one kind of cost, after which training ends.
 
     Written ``{KIND: amount}`` for a kind of the harness, or ``{kind: …, amount: …}`` for any kind.
+    With ``plateau``, training may end before: see ``training.learning_curve``.
     """
 
     kind: str  # a name of `KINDS`, or the dotted path of a `BudgetKind` class
     amount: float  # the amount, in the unit of the kind
+    plateau: Annotated[float, Field(gt=0, lt=1)] | None = None
+    """Share of the validation loss that a doubling of the target tokens must take off."""
 
     @model_validator(mode="before")
     @classmethod
@@ -179,3 +182,9 @@ def kind_of(config: Mapping[str, Any]) -> str:
     recorded = config.get("budget") or {}
     known = next((kind for kind in KINDS if kind in recorded), "target_tokens")
     return str(recorded.get("kind", known))
+
+
+def plateau_of(config: Mapping[str, Any]) -> float | None:
+    """Return ``budget.plateau`` of a recorded configuration; None without."""
+    plateau: float | None = (config.get("budget") or {}).get("plateau")
+    return plateau

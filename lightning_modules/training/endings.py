@@ -8,24 +8,32 @@ from pytorch_lightning.callbacks import EarlyStopping, Timer
 from pytorch_lightning.callbacks.early_stopping import EarlyStoppingReason
 
 from lightning_modules.ranks.updates import flags_of
+from lightning_modules.runs.schema import PLATEAU
 from lightning_modules.training.callbacks import budget_of
+from lightning_modules.training.learning_curve import curve_of
 
 
 def ended_by(trainer: pl.Trainer, config: DictConfig) -> str | None:
-    """Return the setting that ended a training before its budget was spent; None if none did.
+    """Return the setting that ended a training before its amount was spent; None if none did.
 
     All ranks stop when any rank has spent the budget.
     """
     if budget_of(trainer).is_spent or flags_of(trainer)["spent"]:
         return None
+    curve = curve_of(trainer)
+    if curve is not None and curve.is_at_plateau(trainer):
+        return f"{PLATEAU}={config.budget.plateau}"
     if (limit := _limit(trainer)) is not None:
         return f"trainer.{limit}={str(config.trainer[limit]).lower()}"
     return next((_setting(config, each) for each in _stopping(trainer)), "a callback")
 
 
 def unspent(trainer: pl.Trainer, cause: str | None) -> Iterator[str]:
-    """Yield a line for a training that was ended by ``cause`` before its budget was spent."""
-    if cause is not None:
+    """Yield a line for a training that was ended by ``cause`` before its budget was spent.
+
+    A plateau is a part of the budget.
+    """
+    if cause is not None and not cause.startswith(PLATEAU):
         budget = budget_of(trainer)
         amount = f"{budget.budget.amount:,.9g} {budget.kinds[budget.budget.kind].unit}"
         yield (

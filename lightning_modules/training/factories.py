@@ -94,11 +94,21 @@ def build_corpus(config: DictConfig) -> Corpus:
 
 def check_classes(config: DictConfig) -> None:
     """Raise ``UserError`` for a budget, trainer, callback, variant or search of the wrong kind."""
-    read_budget(config)
+    if read_budget(config).plateau is not None:
+        _check_plateau(config)
     check_trainer(config)
     check_callbacks(config)
     find_plug("model._target_", str(config.model._target_), {}, EncoderDecoder)
     find_plug("decoding._target_", str(config.decoding._target_), {}, Search)
+
+
+def _check_plateau(config: DictConfig) -> None:
+    """Raise ``UserError`` where nothing measures the loss that ``budget.plateau`` looks at."""
+    setting = f"budget.plateau={config.budget.plateau}"
+    if "learning_curve" not in config.callbacks:
+        raise UserError(f"{setting}: needs callbacks.learning_curve, which the command leaves out")
+    if config.trainer.get("limit_val_batches") == 0:
+        raise UserError(f"{setting}: needs validations; leave out trainer.limit_val_batches=0")
 
 
 INSTEAD = {

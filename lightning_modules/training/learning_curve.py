@@ -12,15 +12,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytorch_lightning as pl
 import torch
+from numpy.typing import NDArray
 
 from datamodules.batching import Batch
-from lightning_modules.metrics.metric import Array
 from lightning_modules.ranks.updates import UpdateCallback, gather_by_key
 from lightning_modules.runs.files import write_learning_curve
 from lightning_modules.runs.schema import Convergence, HistoryPoint, LossPoint
 from lightning_modules.training.callbacks import History, budget_of
 from lightning_modules.variants import EncoderDecoder
 
+Array = NDArray[np.float64]
 PER_DOUBLING = 4  # points while the number of updates doubles
 FIRST = 8
 """Target tokens trained on before the first point, for each target token that a point reads. The
@@ -60,11 +61,11 @@ def fall(before: Array, after: Array) -> Change:
 
     The error is that of a ratio of sums (Cochran 1977, Sampling Techniques, section 2.11).
     """
-    ratio, count = after.sum() / before.sum(), len(before)
+    ratio, count = float(after.sum() / before.sum()), len(before)
     if count < 2:
         return Change(1 - ratio, None)
     scatter = math.sqrt(np.square(after - ratio * before).sum() * count / (count - 1))
-    return Change(1 - ratio, scatter / before.sum())
+    return Change(1 - ratio, scatter / float(before.sum()))
 
 
 def nats_at(target_tokens: float, curve: Sequence[Measurement]) -> Array | None:
@@ -128,8 +129,16 @@ def bleu_gained(history: Sequence[HistoryPoint]) -> float | None:
     return 1 - float(before) / last.val_bleu
 
 
+def is_flat(curve: Sequence[Measurement], share: float) -> bool:
+    """Whether the last doubling took less than a ``share`` off the loss, beyond its error."""
+    change = last_fall(curve, 0.5)
+    return change is not None and change.share + (change.error or 0) < share
+
+
 class LossCurve(UpdateCallback):
     """Measure the loss of the validation sentences at each rung of the ladder and at the end.
+
+    With ``budget.plateau``, stop the trainer at the first rung where the curve is flat.
 
     Writes ``learning_curve.csv`` into ``folder`` and judges the training. The weights are those
     that are trained. The point of the end is not kept in checkpoints, so that a training that
@@ -151,6 +160,12 @@ class LossCurve(UpdateCallback):
         if late and is_rung(trainer.global_step) and trainer.limit_val_batches != 0:
             self.rungs.append(self._measure(trainer, pl_module))
             self._write(trainer, self.rungs)
+            trainer.should_stop |= self.is_at_plateau(trainer)
+
+    def is_at_plateau(self, trainer: pl.Trainer) -> bool:
+        """Whether the training has reached the plateau that ends it, the same on every rank."""
+        share = budget_of(trainer).budget.plateau
+        return share is not None and is_flat(self.rungs, share)
 
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Measure the last weights, and judge."""
@@ -266,8 +281,14 @@ def _of_batch(model: EncoderDecoder, batch: Batch) -> dict[int, float]:
 
 def convergence_of(trainer: pl.Trainer) -> Convergence:
     """Return how far the training of a trainer has learned; empty without ``LossCurve``."""
-    curves = [each for each in trainer.callbacks if isinstance(each, LossCurve)]  # type: ignore[attr-defined]
-    return (curves[0].convergence if curves else None) or Convergence()
+    curve = curve_of(trainer)
+    return (curve and curve.convergence) or Convergence()
+
+
+def curve_of(trainer: pl.Trainer) -> LossCurve | None:
+    """Return the learning curve of a trainer; None where it was left out."""
+    callbacks: list[pl.Callback] = trainer.callbacks  # type: ignore[attr-defined]
+    return next((each for each in callbacks if isinstance(each, LossCurve)), None)
 
 
 def unbegun(convergence: Convergence) -> Iterator[str]:

@@ -82,11 +82,13 @@ def schedule_length(
     if "start" in node and node.start == node.end:
         return {"total_updates": 1}
     budget = read_budget(config)
-    updates = expected_updates(budget, data, flops)
+    updates = expected_updates(budget, data, flops) if budget.plateau is None else None
     if updates is None:
-        setting = "budget" if budget.kind in KINDS else "budget.kind"
+        setting = f"{'budget' if budget.kind in KINDS else 'budget.kind'}={budget.kind}"
+        if budget.plateau is not None:
+            setting = f"budget.plateau={budget.plateau}"
         raise UserError(
-            f"{setting}={budget.kind}: does not fix the number of updates, and {name} ends with "
+            f"{setting}: does not fix the number of updates, and {name} ends with "
             f"the last; give {name}.total_updates=N, another {name} or another budget"
         )
     return {"total_updates": updates}

@@ -4,7 +4,7 @@ A run that exists anywhere in ``outputs`` is used again. The plan is made once a
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -23,7 +23,7 @@ from lightning_modules.runs.files import read_result
 from lightning_modules.runs.identity import Identity
 from lightning_modules.runs.paths import CHECKPOINTS, FAILURE, LAST, RESULT
 from lightning_modules.runs.provenance import environment
-from lightning_modules.runs.schema import Environment
+from lightning_modules.runs.schema import Environment, Result
 from lightning_modules.runs.setting_checks import check_settings
 from lightning_modules.runs.settings import flatten, key_of
 from lightning_modules.training.budgets import read_budget
@@ -232,7 +232,10 @@ def _checked(overrides: Sequence[str], where: str) -> DictConfig:
     try:
         config = composed(overrides)
         check_settings(config, overrides)
-        read_budget(config)
+        if read_budget(config).plateau is not None:
+            raise UserError(
+                "budget.plateau: the systems of a claim train equally long; leave it out"
+            )
         with torch.device("meta"):  # sizes that do not fit; the vocabularies do not matter
             build_model(config, SMALL_VOCABULARY, SMALL_VOCABULARY)
     except (HydraException, OmegaConfBaseException, UserError) as error:
@@ -302,19 +305,22 @@ def workload(config: Mapping[str, Any]) -> str:
 
 def speeds_of(finished: Mapping[str, Path]) -> Speeds:
     """Return the median speed of each workload, from the finished runs of this machine."""
-    here = Environment.model_validate(environment())
     found: dict[tuple[str, str], list[float]] = {}
-    for folder in finished.values():
-        result = read_result(folder)
-        if result is None or not _same_machine(result.environment, here):
-            continue
-        if not (seconds := result.training.seconds):
-            continue
+    for result in results_here(finished.values()):
         for kind in KINDS:
-            if spent := result.training.spent(kind):
+            if (spent := result.training.spent(kind)) and result.training.seconds:
                 key = workload(result.config), kind
-                found.setdefault(key, []).append(spent / seconds)
+                found.setdefault(key, []).append(spent / result.training.seconds)
     return {key: median(values) for key, values in found.items()}
+
+
+def results_here(folders: Iterable[Path]) -> Iterator[Result]:
+    """Yield the results of the finished runs of this machine."""
+    here = Environment.model_validate(environment())
+    for folder in folders:
+        result = read_result(folder)
+        if result is not None and _same_machine(result.environment, here):
+            yield result
 
 
 def _same_machine(one: Environment, other: Environment) -> bool:

@@ -18,7 +18,7 @@ from lightning_modules.runs.settings import (
     setting_of,
     settings,
 )
-from lightning_modules.training.budgets import find_kind, kind_of
+from lightning_modules.training.budgets import find_kind, kind_of, plateau_of
 
 State = Literal["held", "differs by design", "NOT HELD"]
 MARKS: dict[State, str] = {"held": "✓", "differs by design": "◆", "NOT HELD": "✗"}
@@ -167,7 +167,7 @@ def _check_budget(labels: Sequence[str], results: Sequence[Result]) -> Condition
     early = dict.fromkeys(
         f"{label} by {result.training.ended_by}"
         for label, result in zip(labels, results, strict=True)
-        if result.training.ended_by is not None
+        if result.training.ended_early
     )
     if not early:
         return spent
@@ -184,6 +184,8 @@ def _check_spent(labels: Sequence[str], results: Sequence[Result]) -> Condition:
     if missing := unrecorded(name, labels, recorded):
         return missing
     spent = [cost or 0 for cost in recorded]
+    if any(plateau_of(result.config) is not None for result in results):
+        return _check_plateaus(labels, results, spent, kind.unit)
     if not (kind.exact or kind.unequally_long):
         return _check_by_seed(name, labels, [result.seed for result in results], spent, kind.unit)
     low, high = min(spent), max(spent)
@@ -194,6 +196,26 @@ def _check_spent(labels: Sequence[str], results: Sequence[Result]) -> Condition:
     tokens = [result.training.target_tokens or 0 for result in results]
     text += f"; trained on {min(tokens):,} to {max(tokens):,} target tokens"
     return Condition(name, high <= (1 if kind.exact else 1 + BATCH_TOLERANCE) * low, text)
+
+
+def _check_plateaus(
+    labels: Sequence[str], results: Sequence[Result], spent: Sequence[float], unit: str
+) -> Condition:
+    """Check that all runs had one plateau to reach; how much each spent is its own decision."""
+    plateaus = [plateau_of(result.config) for result in results]
+    named = ["none" if plateau is None else f"{plateau:.3g}" for plateau in plateaus]
+    if len(set(named)) > 1:
+        return check_equal("budget", labels, named, "plateau {}")
+    low, high = min(spent), max(spent)
+    text = (
+        f"until a doubling takes less than {plateaus[0]:.3g} of the validation loss off: "
+        f"{low:,.9g} to {high:,.9g} {unit}"
+    )
+    pairs = zip(labels, results, strict=True)
+    others = [label for label, result in pairs if result.training.ended_by is None]
+    if others:
+        text += f"; the most was spent before the plateau by {', '.join(dict.fromkeys(others))}"
+    return Condition("budget", True, text, by_design=low != high)
 
 
 def _check_by_seed(
@@ -229,13 +251,19 @@ def _check_data_order(labels: Sequence[str], results: Sequence[Result]) -> Condi
     text = "every run of a seed saw the same batches in the same order"
     if not mixed:
         return Condition(name, True, text)
-    if all(find_kind(kind_of(result.config)).unequally_long for result in results):
+    if all(_ends_by_itself(result) for result in results):
         updates = [_last_common_update(by_seed[seed]) for seed in mixed]
         if all(updates):
             text += f", compared up to update {min(updates):,}: the budget ends runs unequally long"
             return Condition(name, True, text)
     seeds = ", ".join(map(str, sorted(mixed)))
     return Condition(name, False, f"the runs of seed {seeds} saw different batches")
+
+
+def _ends_by_itself(result: Result) -> bool:
+    """Whether the budget may end this run after another update than the runs of other variants."""
+    config = result.config
+    return plateau_of(config) is not None or find_kind(kind_of(config)).unequally_long
 
 
 def _last_common_update(trainings: Sequence[Training]) -> int:

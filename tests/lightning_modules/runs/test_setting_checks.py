@@ -120,7 +120,7 @@ def test_no_setting_can_be_removed_but_what_no_run_needs():
         if key not in removable:
             assert mistake == f"~{key}: a setting cannot be removed"
             assert key in remedy
-    kept = ("resume_checkpoint", "divergence", "history", "examples")
+    kept = ("resume_checkpoint", "divergence", "history", "learning_curve", "examples")
     assert removable == {f"callbacks.{name}" for name in kept}
 
 

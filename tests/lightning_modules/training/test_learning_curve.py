@@ -1,7 +1,7 @@
 """The learning curve: its ladder, the errors of its changes, and what it says about a training."""
 
 import math
-from itertools import pairwise
+from itertools import count, pairwise
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,6 +22,7 @@ from lightning_modules.training.learning_curve import (
     Measurement,
     bleu_gained,
     fall,
+    is_flat,
     is_rung,
     last_fall,
     loss_points,
@@ -29,7 +30,7 @@ from lightning_modules.training.learning_curve import (
     unbegun,
     with_other_sources,
 )
-from tests.helpers.commands import TINY, inside, places
+from tests.helpers.commands import TINY, in_process, inside, mistake, places
 
 RANDOM = np.random.default_rng(7)
 
@@ -143,6 +144,15 @@ def test_each_reference_gets_the_source_of_the_sentence_before():
     assert other.lengths[1].tolist() == own.lengths[1].tolist()
 
 
+def test_a_curve_is_flat_where_a_doubling_takes_less_off_beyond_its_error():
+    rising = curve((1, 100, [4.0, 4.0]), (2, 200, [3.9, 3.9]))
+    assert is_flat(rising, 0.03)
+    assert not is_flat(rising, 0.02)
+    unsure = curve((1, 100, [4.0, 4.0]), (2, 200, [3.0, 4.8]))
+    assert not is_flat(unsure, 0.03)  # 2.5%, but the two sentences do not agree
+    assert not is_flat(rising[:1], 0.5)
+
+
 RUN = [*TINY, "logger=none", "scheduler=constant", "batching.max_tokens=300", "seed=3"]
 RUN += ["trainer.val_check_interval=5", "budget=updates", "decoding=greedy", "val_sentences=8"]
 
@@ -180,6 +190,69 @@ def test_a_larger_budget_has_the_same_points(run):
     short, long = (read_learning_curve(run(updates)) for updates in (21, 30))
     shared = [each.model_copy(update={"seconds": 0.0}) for each in short[:-1]]
     assert [each.model_copy(update={"seconds": 0.0}) for each in long[: len(shared)]] == shared
+
+
+def plateau(space, name: str, share: float = 0.9) -> list[str]:
+    """Return a command that ends where a doubling takes less than a share off the loss."""
+    given = [each for each in RUN if "budget" not in each and "scheduler" not in each]
+    given += ["budget=plateau", "budget.target_tokens=20000", f"budget.plateau={share}"]
+    return [*given, *places(space), f"hydra.run.dir={space / name}"]
+
+
+def account(folder) -> tuple:
+    """What two equal trainings share, besides the folder."""
+    points = [each.model_copy(update={"seconds": 0.0}) for each in read_learning_curve(folder)]
+    result = read_result(folder)
+    assert result is not None
+    training = result.training
+    return points, training.data_order, training.ended_by, training.convergence, result.scores
+
+
+def test_a_plateau_ends_a_training_also_one_that_was_interrupted(space, monkeypatch):
+    inside(*plateau(space, "whole"))
+    whole = account(space / "whole")
+    points, _, ended_by, *_ = whole
+    assert [each.fall is not None for each in points] == [False] * (len(points) - 1) + [True]
+    assert ended_by == "budget.plateau=0.9"
+    result = read_result(space / "whole")
+    assert result is not None
+    assert not result.training.ended_early
+    assert not any("ended the training" in each for each in result.training.suspicions)
+    for place in (2, len(points)):
+        with monkeypatch.context() as patched:
+            measure, calls = LossCurve._measure, count(1)
+
+            def interrupted(*arguments: Any, measure=measure, calls=calls, place=place) -> Any:
+                if next(calls) == place:
+                    raise KeyboardInterrupt
+                return measure(*arguments)
+
+            patched.setattr(LossCurve, "_measure", interrupted)
+            assert in_process(*plateau(space, f"cut-{place}"))
+        inside(*plateau(space, f"cut-{place}"))
+        assert account(space / f"cut-{place}") == whole
+
+
+def test_a_training_that_reaches_no_plateau_spends_the_most(space):
+    inside(*plateau(space, "most", share=1e-6), "budget.target_tokens=3000")
+    result = read_result(space / "most")
+    assert result is not None
+    assert result.training.ended_by is None
+    assert (result.training.target_tokens or 0) >= 3000
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["budget.plateau=1.5"], "budget.plateau=1.5: "),
+        (["scheduler=linear"], "budget.plateau=0.9: does not fix the number of updates"),
+        (["teacher_forcing=scheduled"], "give teacher_forcing.total_updates=N"),
+        (["~callbacks.learning_curve"], "budget.plateau=0.9: needs callbacks.learning_curve"),
+        (["+trainer.limit_val_batches=0"], "leave out trainer.limit_val_batches=0"),
+    ],
+)
+def test_a_plateau_that_cannot_be_is_refused(space, given, told):
+    assert told in mistake(*plateau(space, "refused"), *given)
 
 
 @pytest.mark.parametrize(

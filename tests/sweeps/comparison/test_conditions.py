@@ -247,3 +247,31 @@ def test_sizes_that_were_to_match_are_listed_run_by_run(tmp_path, first, second,
     assert text is None or text in checked.text
     if checked.holds:
         assert "within 2% of the 100 of bahdanau: none 101 (+1.0%), luong" in checked.text
+
+
+def plateau_run(folder, variant: str, tokens: int, ended_by: str | None, share: float = 0.02):
+    training: dict[str, Any] = {"target_tokens": tokens, "ended_by": ended_by}
+    training |= {"data_order": f"{tokens}", "data_order_at": {1: "first", 2: "second"}}
+    config = {"budget": {"target_tokens": 9000, "plateau": share}}
+    return make_run(folder, variant, training=training, config=config)
+
+
+def test_runs_that_end_at_their_plateau_have_spent_their_budget(tmp_path):
+    runs = [
+        plateau_run(tmp_path / "0", "none", 4000, "budget.plateau=0.02"),
+        plateau_run(tmp_path / "1", "luong", 9000, None),
+    ]
+    comparison = collect(runs)
+    found = condition(comparison, "budget")
+    assert found.state == "differs by design"
+    assert found.text == (
+        "until a doubling takes less than 0.02 of the validation loss off: 4,000 to 9,000 target "
+        "tokens; the most was spent before the plateau by luong"
+    )
+    assert condition(comparison, "data order").holds
+    other = plateau_run(tmp_path / "2", "transformer", 4000, "budget.plateau=0.05", share=0.05)
+    assert "transformer: plateau 0.05" in condition(collect([*runs, other]), "budget").text
+    early = plateau_run(tmp_path / "3", "bahdanau", 4000, "trainer.max_steps=3")
+    found = condition(collect([*runs, early]), "budget")
+    assert not found.holds
+    assert "ended early: bahdanau by trainer.max_steps=3" in found.text

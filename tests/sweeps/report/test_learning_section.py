@@ -1,7 +1,5 @@
 """What a report says of how far the trainings have come."""
 
-from math import isclose
-
 import pytest
 
 from lightning_modules.runs.files import write_learning_curve
@@ -65,9 +63,8 @@ def test_the_figure_of_losses_has_the_points_of_the_learning_curve(tmp_path, fin
         write_learning_curve(folder, points)
     [curve] = learning_curves(collect([folder]))
     drawn = [row["val_loss"] for row in curve.drawn if "val_loss" in row]
-    losses = points if fine else curve.points
-    assert len(drawn) == len(losses)
-    assert all(isclose(row, point.val_loss) for row, point in zip(drawn, losses, strict=True))
+    losses = [each.val_loss for each in (points if fine else curve.points)]
+    assert drawn == losses
     assert len(curve.rows) == 2
     figures = learning_figures([curve])
     values = figures["learning_loss_by_target_tokens"].to_dict()["data"]["values"]
