@@ -28,6 +28,7 @@ from lightning_modules.testing.unknown_words import read_replacement
 from lightning_modules.tracking.results import AttentionMaps, log_test
 from lightning_modules.tracking.trackers import Tracker, track_training, tracker_config
 from lightning_modules.training import factories
+from lightning_modules.training.budgets import fill_budget
 from lightning_modules.training.callbacks import enter_phase
 from lightning_modules.training.process import ended_by_signals
 from lightning_modules.training.setup import TrainingSetup, build_trainer, fit, set_up_training
@@ -77,10 +78,11 @@ def checked_scoring(config: DictConfig) -> Scoring:
 
 
 def sized_for_data(config: DictConfig) -> TranslationData:
-    """Check classes and arguments, size the variant, resolve ``config``; return its data."""
+    """Check classes and arguments, fill what the data decides in ``config``; return the data."""
     factories.check_classes(config)
     check_arguments(config)
     data = factories.build_data(config)
+    fill_budget(config, data)
     match_size(config, data)
     OmegaConf.resolve(config)
     return data

@@ -1,5 +1,6 @@
 """The budget of a training: the group ``budget`` of the configuration."""
 
+import logging
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -20,6 +21,7 @@ if TYPE_CHECKING:  # torch and Lightning take seconds, and a report needs neithe
     from datamodules.translation_data import TranslationData
     from lightning_modules.training.flops import Flops
 
+log = logging.getLogger(__name__)
 
 Cost = dict[str, float]  # amounts spent, by kind of budget
 Amount = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -188,3 +190,39 @@ def plateau_of(config: Mapping[str, Any]) -> float | None:
     """Return ``budget.plateau`` of a recorded configuration; None without."""
     plateau: float | None = (config.get("budget") or {}).get("plateau")
     return plateau
+
+
+FIRST_BUDGETS = ((15_000, 1_000_000), (30_000, 1_500_000))
+"""Training pairs of a corpus, and the target tokens of a first training on it, both rising.
+
+Lower bounds, since losses still fell there: the built-in corpus (docs/quickstart.md), and 30,000
+pairs of a corpus of law. tests/tools/benchmarks/first_budgets.py finds where they fall no more.
+"""
+
+
+def first_budget(pairs: int) -> int:
+    """Return the target tokens of a first training on so many pairs, to two digits.
+
+    Between the points of ``FIRST_BUDGETS``, the logarithm of the tokens is linear in that of the
+    pairs; beyond them, it goes on as between the last two on that side.
+    """
+    points = np.log(FIRST_BUDGETS)
+    place = int(np.clip(np.searchsorted(points[:, 0], np.log(pairs)), 1, len(points) - 1))
+    (low_pairs, low), (high_pairs, high) = points[place - 1 : place + 1]
+    slope = (high - low) / (high_pairs - low_pairs)
+    tokens = math.exp(low + slope * (math.log(pairs) - low_pairs))
+    return int(float(f"{tokens:.2g}"))
+
+
+def is_open(config: DictConfig) -> bool:
+    """Whether the corpus, which is not read yet, has to say how many target tokens to train on."""
+    return "target_tokens" in config.budget and config.budget.target_tokens is None
+
+
+def fill_budget(config: DictConfig, data: "TranslationData") -> None:
+    """Set an open budget to the first budget of the corpus, and log it."""
+    if is_open(config):
+        pairs = len(data.encoded_corpus.encoded["train"])
+        config.budget.target_tokens = first_budget(pairs)
+        line = "budget.target_tokens=%s: the first budget for %s training pairs"
+        log.info(line, config.budget.target_tokens, f"{pairs:,}")

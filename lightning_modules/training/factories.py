@@ -29,7 +29,7 @@ from lightning_modules.decoding.search import try_model
 from lightning_modules.kernels.precision import is_scaled
 from lightning_modules.runs.provenance import HARNESS
 from lightning_modules.runs.setting_checks import NO_ARGUMENTS
-from lightning_modules.training.budgets import read_budget
+from lightning_modules.training.budgets import is_open, read_budget
 from lightning_modules.training.validations import IMPROVEMENTS, MODES, VAL_LOSS
 from lightning_modules.variants import EncoderDecoder
 
@@ -94,7 +94,7 @@ def build_corpus(config: DictConfig) -> Corpus:
 
 def check_classes(config: DictConfig) -> None:
     """Raise ``UserError`` for a budget, trainer, callback, variant or search of the wrong kind."""
-    if read_budget(config).plateau is not None:
+    if not is_open(config) and read_budget(config).plateau is not None:
         _check_plateau(config)
     check_trainer(config)
     check_callbacks(config)

@@ -100,6 +100,12 @@ def on_rank_zero(value: Any, others: Any) -> Any:
     return value if is_rank_zero() else others
 
 
+def on_built_in(value: Any, others: Any, *, _root_: DictConfig) -> Any:
+    """Return ``value`` for the built-in corpus, else ``others``."""
+    corpus = OmegaConf.select(_root_, "data._target_", default="")
+    return value if str(corpus).startswith("datamodules.grammar") else others
+
+
 def scaled(width: int, multiple: int = 2, *, _root_: DictConfig) -> int:
     """Return ``width × scale``, rounded to a multiple (of heads, or directions), at least one."""
     return _rounded(width * _factor(_root_, "scale"), multiple)
@@ -130,8 +136,9 @@ def register() -> None:
     """Tell OmegaConf and Hydra of what ``conf/`` uses beside their own parts."""
     # The cache gives all jobs of a command the folder of the first call.
     OmegaConf.register_new_resolver("folder", folder, replace=True, use_cache=True)
-    labels, files = (run_name, in_words), (digest, time, scoreboard, hydra_files, on_rank_zero)
-    for resolver in (*labels, *files, scaled, scaled_freely):
+    labels, choices = (run_name, in_words), (on_built_in, scaled, scaled_freely)
+    files = (digest, time, scoreboard, hydra_files, on_rank_zero)
+    for resolver in (*labels, *files, *choices):
         OmegaConf.register_new_resolver(resolver.__name__, resolver, replace=True)
     ConfigStore.instance().store(name="named_systems", node=DictConfig(NAMED))
     # Hydra takes plug-ins from its own namespace package alone.

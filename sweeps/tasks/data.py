@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,9 @@ from lightning_modules.runs.paths import FIGURES, TABLES
 from lightning_modules.runs.redaction import redacted
 from lightning_modules.runs.schema import Data, Record
 from lightning_modules.tracking.names import data_values, is_wandb
+from lightning_modules.training.budgets import first_budget
 from lightning_modules.training.factories import build_data
+from sweeps.claims.plan import finished_runs, results_here
 from sweeps.comparison.corpus_tables import HISTOGRAM, cleaning_tables, corpora_table, splits_table
 from sweeps.comparison.table_files import write_tables
 from sweeps.comparison.tables import Table
@@ -40,11 +43,21 @@ class ExamplePair(Record):
     target: str
 
 
+class FirstBudget(Record):
+    """How long to train first on a corpus."""
+
+    target_tokens: int
+    epochs: float
+    hours: dict[str, float]
+    """Hours of training by variant, at the median speed of its finished runs on this machine."""
+
+
 class DataSummary(Record):
-    """``data.json``: a corpus, and some of its training pairs."""
+    """``data.json``: a corpus, some of its training pairs, and how long to train first."""
 
     data: Data
     examples: list[ExamplePair]
+    first_budget: FirstBudget
 
 
 def data(config: DictConfig) -> None:
@@ -58,6 +71,7 @@ def data(config: DictConfig) -> None:
     summary = DataSummary(
         data=Data.model_validate(prepared.statistics),
         examples=example_pairs(prepared, config.examples),
+        first_budget=first_budget_of(prepared, Path(config.outputs)),
     )
     found = summary.data
     tables = [corpora_table([found]), splits_table(found), *cleaning_tables(found)]
@@ -78,6 +92,18 @@ def example_pairs(prepared: TranslationData, count: int) -> list[ExamplePair]:
     )
     shown = zip(rows.tolist(), source, target, strict=True)
     return [ExamplePair(id=row, source=left, target=right) for row, left, right in shown]
+
+
+def first_budget_of(prepared: TranslationData, outputs: Path) -> FirstBudget:
+    """Return a first budget for a corpus, with the hours that the runs in ``outputs`` lead to."""
+    pairs = prepared.encoded_corpus.encoded["train"]
+    tokens = first_budget(len(pairs))
+    speeds: dict[str, list[float]] = {}
+    for result in results_here(finished_runs(outputs).runs.values()):
+        if speed := result.training.target_tokens_per_second:
+            speeds.setdefault(result.variant, []).append(speed)
+    hours = {name: tokens / median(found) / 3600 for name, found in sorted(speeds.items())}
+    return FirstBudget(target_tokens=tokens, epochs=tokens / pairs.tokens, hours=hours)
 
 
 def cut_lines(sequences: Sequences, tokenizer: Tokenizer) -> list[str]:
@@ -133,9 +159,24 @@ def _lines(summary: DataSummary) -> Iterator[str]:
         yield f"  {found.target}  {pair.target}"
     if summary.examples:
         yield ""
+    yield from _budget_lines(summary)
     for name, share in found.seen.items():
         yield f"of the test set, training contains {share:.1%} of its {name}"
     yield from (f"warning: {each}" for each in found.suspicions)
+
+
+def _budget_lines(summary: DataSummary) -> Iterator[str]:
+    budget = summary.first_budget
+    yield (
+        f"a first budget for {summary.data.pairs['train']:,} training pairs: "
+        f"budget.target_tokens={budget.target_tokens}, {budget.epochs:.2g} epochs; the summary "
+        "of a run says whether its loss still falls"
+    )
+    if budget.hours:
+        named = ", ".join(f"{name} {hours:.2g} h" for name, hours in budget.hours.items())
+        yield f"  training at the speeds of earlier runs here: {named}"
+    else:
+        yield "  how long that takes is known once a run on this machine has finished"
 
 
 def _track(config: DictConfig, found: Data, tables: Sequence[Table], folder: Path) -> None:

@@ -63,7 +63,8 @@ def test_the_terminal_shows_the_tables_and_pairs(shown):
         "pairs read 60", "train pairs 57", "test pairs in training 1", "different words 6",
         "target is the source train left out 60 1 1.67", "came before train left out 59 2",
         "training pair 28", "warning: 1 of 12 test pairs are training pairs too",
-        f"everything is in {folder}",
+        f"everything is in {folder}", "a first budget for 57 training pairs: budget.target_tokens=",
+        "how long that takes is known once a run on this machine has finished",
     ):  # fmt: skip
         assert words in " ".join(printed.split())
     assert "|" in printed.partition("training pair 0")[2]
