@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -61,6 +62,19 @@ def whole_file(path: Path | str) -> Iterator[Path]:
         raise
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def keep_file(file: Path, copy: Path) -> None:
+    """Let ``copy``, a new file, have the content that ``file`` has now.
+
+    Where the file system has hard links, the two share their room on the disk until ``whole_file``
+    replaces one of them.
+    """
+    try:
+        os.link(file, copy)
+    except OSError:
+        with whole_file(copy) as temporary:
+            shutil.copyfile(file, temporary)
 
 
 def remove_half_written(folder: Path) -> None:

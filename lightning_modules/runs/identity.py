@@ -39,7 +39,7 @@ from lightning_modules.runs.settings import (
 
 if TYPE_CHECKING:  # --help needs folder names, and neither NumPy nor pydantic
     from datamodules.corpus import Corpus
-    from lightning_modules.runs.schema import Result
+    from lightning_modules.runs.schema import Coverage, FirstWeights, Result
 
 SCOREBOARD_KEYS = ("claims", "seed_count", "learning_rates")
 """Keys of ``task=claims`` that change verdicts and no training."""
@@ -48,7 +48,7 @@ EVERY_CLAIM = ("all", "list")
 CLAIM_NAME = re.compile(r"[\w.]+")  # names of papers and claims, which name a folder as they are
 CHECKPOINT_RECORD = (
     *("tokenizers", "corpus", "languages", "data_fingerprint", "code"),
-    "vector_files",  # fingerprints by side, once the vectors are loaded
+    "files",  # fingerprints by setting, once the files are loaded
 )
 """What a checkpoint keeps beside the configuration."""
 
@@ -58,10 +58,18 @@ def checkpoint_record(
 ) -> dict[str, Any]:
     """Return what a checkpoint keeps, for ``Identity.of_checkpoint``."""
     languages = [corpus.source, corpus.target]
-    code, vectors = code_versions(config).training, dict[str, str]()
-    values = (tokenizers, corpus.name, languages, data, code, vectors)
+    code, files = code_versions(config).training, dict[str, str]()
+    values = (tokenizers, corpus.name, languages, data, code, files)
     plain: Any = redacted(OmegaConf.to_container(config, resolve=True))
     return plain | dict(zip(CHECKPOINT_RECORD, values, strict=True))
+
+
+def fingerprints(
+    vectors: Mapping[str, "Coverage"], first: "FirstWeights | None"
+) -> dict[str, str | None]:
+    """Return the fingerprints of word vectors and first weights by setting."""
+    files = {f"vectors.{side}": file.fingerprint for side, file in vectors.items()}
+    return files if first is None else files | {"init_from": first.fingerprint}
 
 
 @dataclass(frozen=True)
@@ -72,26 +80,26 @@ class Identity:
     code: CodeVersions
     data: str | None = None
     """Fingerprint of the corpus, cut into tokens; None before the corpus is read."""
-    vectors: Mapping[str, str | None] = field(default_factory=dict)
-    """Fingerprints of files of word vectors, by side."""
+    files: Mapping[str, str | None] = field(default_factory=dict)
+    """Fingerprints of word vectors and first weights, by the settings that name their files."""
 
     @classmethod
     def of_config(
         cls,
         config: DictConfig,
         data: str | None = None,
-        vectors: Mapping[str, str | None] | None = None,
+        files: Mapping[str, str | None] | None = None,
     ) -> "Identity":
         """Return the identity of a run that is still to be made."""
         plain: Any = redacted(OmegaConf.to_container(config, resolve=True))
-        return cls(plain, code_versions(config), data, vectors or {})
+        return cls(plain, code_versions(config), data, files or {})
 
     @classmethod
     def of_result(cls, result: "Result") -> "Identity":
         """Return the identity of a finished run."""
-        vectors = {side: file.fingerprint for side, file in result.vectors.items()}
+        files = fingerprints(result.vectors, result.first_weights)
         code = CodeVersions(result.code or "", result.testing_code or "")
-        return cls(result.config, code, result.data.fingerprint, vectors)
+        return cls(result.config, code, result.data.fingerprint, files)
 
     @classmethod
     def of_checkpoint(cls, record: Mapping[str, Any]) -> "Identity":
@@ -100,7 +108,7 @@ class Identity:
             {key: value for key, value in record.items() if key not in CHECKPOINT_RECORD},
             CodeVersions(record["code"], ""),
             record["data_fingerprint"],
-            record["vector_files"],
+            record["files"],
         )
 
     @property
@@ -115,7 +123,13 @@ class Identity:
 
     def before_data(self) -> "Identity":
         """Return the identity as it was before any data was read."""
-        return replace(self, data=None, vectors={})
+        return replace(self, data=None, files={})
+
+    def without_budget(self) -> "Identity":
+        """Return what a training and one that continues it with a larger budget share."""
+        return replace(
+            self, config={key: self.config[key] for key in self.config if key != "budget"}
+        )
 
     def parts(self, effects: Sequence[Effect] = RESULTS) -> dict[str, Any]:
         """Return what must be equal for equal weights and, with ``test``, for equal scores.
@@ -132,7 +146,7 @@ class Identity:
         return {
             **{key: values[key] for key in values if key not in behind_data},
             "data": self.data,
-            **{f"vectors.{side}": fingerprint for side, fingerprint in self.vectors.items()},
+            **self.files,
             **code,
         }
 

@@ -31,6 +31,8 @@ CHECKPOINTS = "checkpoints"
 """Folder of the best checkpoint, the last one, and that of a training that diverged."""
 BEST = "best.ckpt"
 LAST = "last.ckpt"
+EARLIER = "earlier_"
+"""Beginning of the names of checkpoints as they were before the last validation of a budget."""
 NOT_FINITE = "not_finite.ckpt"
 TOKENIZERS = "tokenizers"  # folder of the vocabularies
 TRACKER_ID = "wandb_id"  # file with the id of the W&B run, for a resumed training
@@ -79,16 +81,26 @@ READ_LATER = (
 """Files of a run that tasks read and whose digests its record has, as patterns."""
 
 
-def checkpoint_file(path: str | Path) -> Path:
+def checkpoint_file(path: str | Path, setting: str = "checkpoint") -> Path:
     """Return the best checkpoint of a run folder, or the checkpoint file that is named itself.
 
-    Raises ``UserError`` for a missing file.
+    Raises ``UserError`` for a missing file, which names the ``setting`` with the path.
     """
     path = Path(path)
     file = path / CHECKPOINTS / BEST if path.is_dir() else path
     if not file.is_file():
         raise UserError(
-            f"checkpoint={path}: {file} {what_is(file)}; give the folder of a finished run"
+            f"{setting}={path}: {file} {what_is(file)}; give the folder of a finished run"
+        )
+    return file
+
+
+def last_file(run: str | Path) -> Path:
+    """Return the checkpoint from which a run continues. Raises ``UserError`` for a missing file."""
+    file = Path(run) / CHECKPOINTS / LAST
+    if not file.is_file():
+        raise UserError(
+            f"continue={run}: {file} {what_is(file)}; give the folder of a run with its checkpoints"
         )
     return file
 

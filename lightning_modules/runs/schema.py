@@ -161,6 +161,18 @@ class Coverage(Record):
     fingerprint: str | None = None  # hash of the file's content; None for an unreadable file
 
 
+class FirstWeights(Record):
+    """What a training took from the best weights of another run, ``init_from``."""
+
+    run: str  # folder or checkpoint of the run
+    fingerprint: str  # hash of the weights
+    taken: int  # number of parameters that start with the run's weights, wholly or in part
+    at_random: list[str] = []  # names of parameters that start at random
+    left: list[str] = []  # names of the run's parameters that this model does not have or fit
+    tokens: dict[str, tuple[int, int]] = {}
+    """Tables with a row for each token, by name: number of rows taken, and of all rows."""
+
+
 Measure = Literal["parameters", "flops"]
 MEASURES: dict[Measure, str] = {"parameters": "trained parameters", "flops": "FLOPs a target token"}
 """What ``match.by`` may count, in words."""
@@ -240,6 +252,7 @@ class Result(Record):
     parameters: int | None = None  # number of trained parameters, without frozen word vectors
     vectors: dict[str, Coverage] = {}
     """Coverage of pretrained embeddings by side, ``source`` and ``target``."""
+    first_weights: FirstWeights | None = None  # None without ``init_from``
     training: Training = Training()
     decoding: dict[str, Any] = {}  # settings and speed of the search on the test set
     data: Data = Data()

@@ -22,7 +22,7 @@ from omegaconf.errors import (
 
 from datamodules.errors import UserError
 from datamodules.files import STREAM, what_is
-from lightning_modules.runs.paths import BEST
+from lightning_modules.runs.paths import BEST, checkpoint_file, last_file
 from lightning_modules.runs.provenance import HARNESS
 from lightning_modules.runs.setting_search import is_known, unknown_key
 from lightning_modules.runs.settings import (
@@ -35,6 +35,7 @@ from lightning_modules.runs.settings import (
     top_keys_that_affect,
     value_of,
 )
+from lightning_modules.runs.trunk_checks import check_trunk
 
 PACKAGES = (*HARNESS, "torch", "pytorch_lightning")
 """Packages whose classes take the types that the table of settings says."""
@@ -64,6 +65,7 @@ def check_settings(config: DictConfig, overrides: Sequence[str] = ()) -> None:
     _check_checkpoint(values)
     _check_attention(values)
     _check_match(values)
+    check_trunk(values, tasks().get(str(config.task)))
     _check_read(str(config.task), overrides)
 
 
@@ -268,6 +270,10 @@ def check_inputs(config: DictConfig, overrides: Iterable[str] = ()) -> None:
         for path in value if isinstance(value, list) else [value]:
             if isinstance(path, str) and path not in (MISSING, STREAM, *setting.type.choices):
                 _check_there(key, Path(path))
+    if name == "train" and config["continue"] is not None:
+        last_file(config["continue"])
+    if name == "train" and config.init_from is not None:
+        checkpoint_file(config.init_from, "init_from")
 
 
 def _check_there(key: str, path: Path) -> None:

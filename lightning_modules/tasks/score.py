@@ -92,6 +92,7 @@ def score_on_ranks(config: DictConfig, scoring: Scoring, job: Job) -> float | No
         files.write_learning_curve(job.folder, curve)
     run.result.overrides = list(_overrides(before, job))
     run.result.training, run.result.vectors = before.training, before.vectors
+    run.result.first_weights = before.first_weights
     files.write_run(job.folder, run)
     log.info(summary(run, scoring, job.folder))
     return run.result.scores["bleu"]

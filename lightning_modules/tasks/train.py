@@ -25,11 +25,13 @@ from lightning_modules.testing.run_scores import check_test_set, score_model
 from lightning_modules.testing.scoring import Scoring
 from lightning_modules.testing.summary import summary
 from lightning_modules.testing.unknown_words import read_replacement
-from lightning_modules.tracking.results import AttentionMaps, log_test
+from lightning_modules.tracking.results import AttentionMaps, EarlierValidations, log_test
 from lightning_modules.tracking.trackers import Tracker, track_training, tracker_config
 from lightning_modules.training import factories
 from lightning_modules.training.budgets import fill_budget
 from lightning_modules.training.callbacks import enter_phase
+from lightning_modules.training.continuing import run_to_continue
+from lightning_modules.training.first_weights import read_source
 from lightning_modules.training.process import ended_by_signals
 from lightning_modules.training.setup import TrainingSetup, build_trainer, fit, set_up_training
 from lightning_modules.training.size_search import match_size
@@ -58,6 +60,7 @@ def train_in(job: Job, config: DictConfig) -> float | None:
         wanted = identity_of(config, data)
         finished = None if config.force else finished_result(job.folder, wanted)
         if finished is None:
+            config["continue"] = run_to_continue(config, job.folder, wanted)
             bleu = train_and_test(config, scoring, data, job)
         else:
             bleu = finished.scores["bleu"]
@@ -90,8 +93,11 @@ def sized_for_data(config: DictConfig) -> TranslationData:
 
 def identity_of(config: DictConfig, data: TranslationData) -> Identity:
     """Return the identity of a run; reads the data for a fingerprint."""
-    vectors = {side: fingerprint(path) for side, path in vector_files(config).items()}
-    return Identity.of_config(config, data.fingerprint, vectors)
+    vectors = vector_files(config).items()
+    files = {f"vectors.{side}": fingerprint(path) for side, path in vectors}
+    if config.init_from is not None:
+        files["init_from"] = read_source(config.init_from).fingerprint
+    return Identity.of_config(config, data.fingerprint, files)
 
 
 def _alone_in(folder: Path) -> AbstractContextManager[None]:
@@ -118,7 +124,8 @@ def train_and_test(
             return None
         enter_phase(trainer, "writing")
         result = run.result
-        result.overrides, result.training, result.vectors = job.overrides, training, setup.vectors
+        result.overrides, result.training = job.overrides, training
+        result.vectors, result.first_weights = setup.vectors, setup.first_weights
         files.write_run(job.folder, run)
         log_test(tracker, run, scoring, job.folder, trainer.global_step)
         log.info(summary(run, scoring, job.folder))
@@ -136,5 +143,10 @@ def tracked_training(
     setup = set_up_training(config, data, job.folder)
     about = partial(tracker_config, setup.module, job, config)
     with track_training(config, job, about) as (logger, tracker):
-        maps = [AttentionMaps(tracker)] if tracker is not None and tracker.takes_pictures else []
-        yield build_trainer(setup, job, logger, *callbacks, *maps), setup, tracker
+        tracked = [*callbacks]
+        if tracker is not None and tracker.takes_pictures:
+            tracked.append(AttentionMaps(tracker))
+        start = setup.checkpoint
+        if start is not None and job.folder.resolve() not in start.resolve().parents:
+            tracked.append(EarlierValidations())
+        yield build_trainer(setup, job, logger, *tracked), setup, tracker

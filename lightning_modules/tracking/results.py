@@ -20,7 +20,9 @@ from lightning_modules.testing.forced_decoding import merge_words
 from lightning_modules.testing.scoring import Scoring
 from lightning_modules.tracking.names import BY_LENGTH, LENGTH, data_values, with_interval
 from lightning_modules.tracking.trackers import Tracker
+from lightning_modules.training.callbacks import History
 from lightning_modules.training.module import TranslationModule
+from lightning_modules.training.validations import VAL_BLEU, VAL_LOSS
 
 TABLE_ROWS = 100
 TABLE_MAPS = 20  # number of rows with attention, since W&B keeps each as a file
@@ -58,6 +60,23 @@ class AttentionMaps(pl.Callback):
         gold = parse_gold(text.alignments[number]).possible if text.alignments else ()
         sentence = SentenceAttention.between(number, *lines, words, gold)
         self.tracker.log_attention("attention/validation", sentence, trainer.global_step)
+
+
+class EarlierValidations(pl.Callback):
+    """Log the validations of the run that a training continues, so that its curves are whole."""
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Log each at the number of its updates."""
+        for history in trainer.callbacks:  # type: ignore[attr-defined]
+            if isinstance(history, History):
+                for update, point in zip(history.updates, history.points, strict=True):
+                    numbers = {
+                        "train/target_tokens": float(point.target_tokens),
+                        VAL_LOSS: point.val_loss,
+                        VAL_BLEU: point.val_bleu,
+                    }
+                    for logger in trainer.loggers:
+                        logger.log_metrics(numbers, update)
 
 
 def log_test(

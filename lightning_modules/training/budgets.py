@@ -147,6 +147,7 @@ class Budget(BaseModel, extra="forbid"):
     amount: float  # the amount, in the unit of the kind
     plateau: Annotated[float, Field(gt=0, lt=1)] | None = None
     """Share of the validation loss that a doubling of the target tokens must take off."""
+    rungs: list[float] = []  # smaller amounts at which the training is tested too
 
     @model_validator(mode="before")
     @classmethod

@@ -22,14 +22,17 @@ from pytorch_lightning.utilities.exceptions import SIGTERMException
 
 from datamodules.batching import Batch, EncodedPairs
 from datamodules.errors import UserError
+from datamodules.files import keep_file
 from lightning_modules.kernels import precision
 from lightning_modules.kernels.device import peak_device_memory_mib, wait_for
 from lightning_modules.library_internals import correct_step_count
 from lightning_modules.ranks.updates import UpdateCallback, callback_of, flags_of, gather
 from lightning_modules.runs.files import write_history, write_record
-from lightning_modules.runs.paths import LAST, PROGRESS
+from lightning_modules.runs.paths import EARLIER, LAST, PROGRESS
 from lightning_modules.runs.provenance import peak_memory_mib
 from lightning_modules.runs.schema import TRAINING, VALIDATION, HistoryPoint, JobState
+from lightning_modules.runs.settings import flatten
+from lightning_modules.runs.trunk_checks import schedule_that_ends
 from lightning_modules.training.budgets import KINDS, Budget, Cost, Update, find_kind
 from lightning_modules.training.flops import Flops
 from lightning_modules.training.losses import losses_of
@@ -181,14 +184,20 @@ class TrainingBudget(UpdateCallback):
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Restore the counts of an interrupted training."""
+        """Restore the counts of an earlier training, which may have had another kind of budget."""
         for name, value in state_dict.items():
             setattr(self, name, value)
+        self.cost = {name: self.cost[name] for name in self.kinds}
 
 
 def budget_of(trainer: pl.Trainer) -> TrainingBudget:
     """Return the budget callback of a trainer."""
     return callback_of(trainer, TrainingBudget)
+
+
+def is_budget_spent(trainer: pl.Trainer) -> bool:
+    """Return whether the budget is spent: all ranks stop when any rank has spent it."""
+    return budget_of(trainer).is_spent or flags_of(trainer)["spent"]
 
 
 HISTORY = "history"  # key of the history in a checkpoint
@@ -204,6 +213,7 @@ class History(UpdateCallback):
     def __init__(self, folder: str) -> None:
         self.folder = Path(folder)
         self.points: list[HistoryPoint] = []
+        self.updates: list[int] = []  # number of updates before each point
         self._tokens = 0
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
@@ -231,6 +241,7 @@ class History(UpdateCallback):
         )
         losses_of(pl_module).total, self._tokens = 0.0, 0
         self.points.append(point)
+        self.updates.append(trainer.global_step)
         if trainer.is_global_zero:
             write_history(self.folder, self.points)
 
@@ -240,6 +251,7 @@ class History(UpdateCallback):
         """Save the points so far, and the loss sum of each rank for the next point."""
         checkpoint[HISTORY] = {
             "points": [point.model_dump() for point in self.points],
+            "updates": list(self.updates),
             "losses": self._totals(trainer, pl_module),
             "tokens": self._tokens,
         }
@@ -251,6 +263,7 @@ class History(UpdateCallback):
         saved = checkpoint[HISTORY]
         losses = saved["losses"]
         self.points = [HistoryPoint(**point) for point in saved["points"]]
+        self.updates = list(saved["updates"])
         same_ranks = len(losses) == trainer.world_size
         own = losses[trainer.global_rank] if same_ranks else sum(losses) / len(losses)
         losses_of(pl_module).total, self._tokens = own, saved["tokens"]
@@ -410,7 +423,9 @@ class ResumeCheckpoint(UpdateCallback):
 
     The checkpoint is written between two updates, when validation, best checkpoint and schedule
     step of the earlier update are done: before the first update, after every validation, every so
-    many ``minutes``, at the end, and when SIGTERM or Ctrl-C ends the training.
+    many ``minutes``, at the end, and when SIGTERM or Ctrl-C ends the training. At the end of a
+    budget it is written before the last validation, which a training with a larger budget may not
+    have: that continues from there, with the best weights until then.
 
     List this callback before ``TrainingBudget``, whose clock then leaves the saving out.
     """
@@ -420,6 +435,7 @@ class ResumeCheckpoint(UpdateCallback):
         self.minutes = minutes
         self._due = 0.0
         self._validate = self._stop = False
+        self._at_end = False  # whether the file has the end of the training already
 
     def on_load_checkpoint(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
@@ -429,8 +445,12 @@ class ResumeCheckpoint(UpdateCallback):
         Products are computed as before, so that the training continues to the last digit on
         another processor too.
         """
-        precision.use_products(checkpoint[RESUME]["products"])
-        self._validate, self._stop = (checkpoint[RESUME][name] for name in ("validate", "stop"))
+        saved = checkpoint[RESUME]
+        precision.use_products(saved["products"])
+        is_longer = Path(str(trainer.ckpt_path)).resolve() != self.file.resolve()
+        self._validate = saved["validate"] and (saved["due"] or not is_longer)
+        self._stop = saved["stop"] and not (saved["spent"] and is_longer)
+        self._at_end = saved["stop"] and not is_longer
         move_best_checkpoint(checkpoint, Path(os.path.realpath(self.file.parent)))
         data: Any = trainer.datamodule  # type: ignore[attr-defined]
         epoch, done = divmod(checkpoint["global_step"], data.updates_per_epoch)
@@ -457,6 +477,14 @@ class ResumeCheckpoint(UpdateCallback):
         if flags_of(trainer)["save"]:
             self._save(trainer)
 
+    def on_validation_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Save the end of a training before its last validation, and keep the best until then."""
+        if trainer.state.fn == TrainerFn.FITTING and trainer.should_stop and not self._at_end:
+            if trainer.is_global_zero and schedule_that_ends(flatten(pl_module.hparams)) is None:
+                self._keep_earlier(trainer)
+            self._save(trainer)
+            self._at_end = True
+
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Save before the next update, so that ``last.ckpt`` and ``best.ckpt`` fit together."""
         self._due = 0.0
@@ -478,15 +506,38 @@ class ResumeCheckpoint(UpdateCallback):
         """Store what Lightning does not."""
         checkpoint[RESUME] = {
             "validate": trainer.validating,
+            "due": is_validation_due(trainer),
             "stop": trainer.should_stop,
+            "spent": is_budget_spent(trainer),
             "products": precision.products_in_use(),
         }
 
+    def _keep_earlier(self, trainer: pl.Trainer) -> None:
+        """Keep the best checkpoints as they are: the last validation may replace them."""
+        for file in self.file.parent.glob(f"{EARLIER}*"):
+            file.unlink()
+        for callback in trainer.checkpoint_callbacks:
+            for file in map(Path, getattr(callback, "best_k_models", ())):
+                if file.is_file() and file.resolve().parent == self.file.resolve().parent:
+                    keep_file(file, self.file.with_name(f"{EARLIER}{file.name}"))
+
     def _save(self, trainer: pl.Trainer) -> None:
+        if self._at_end:
+            return
         started = time.monotonic()
         trainer.save_checkpoint(self.file)
         now = time.monotonic()
         self._due = now + max(60 * self.minutes, (now - started) / SHARE_OF_SAVING)
+
+
+def is_validation_due(trainer: pl.Trainer) -> bool:
+    """Return whether an update is validated also if the training does not end with it."""
+    loop, epochs = trainer.fit_loop.epoch_loop, trainer.check_val_every_n_epoch
+    if epochs is not None and (trainer.current_epoch + 1) % epochs:
+        return False
+    every = trainer.val_check_batch  # None where a time is given
+    done = 1 + (loop.total_batch_idx if epochs is None else loop.batch_idx)
+    return every is not None and done % every == 0
 
 
 def validate_now(trainer: pl.Trainer) -> None:

@@ -11,6 +11,7 @@ from zipfile import ZipFile
 import torch
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from pytorch_lightning.plugins.io import TorchCheckpointIO
+from torch import Tensor
 
 from datamodules.cleaning import Cleaning
 from datamodules.errors import UserError
@@ -78,7 +79,7 @@ def load_trained(path: str | Path) -> TrainedModel:
     if OmegaConf.select(config, "model.placement") is not None:
         config.model.placement = None  # devices of the machine that trained
     folder = file.parent.parent
-    tokenizers = _tokenizers(folder / TOKENIZERS, config.tokenizer.kind)
+    tokenizers = load_tokenizers(folder / TOKENIZERS, config.tokenizer.kind)
     vocabulary = content["hyper_parameters"]["tokenizers"]
     if [tokenizer.fingerprint for tokenizer in tokenizers] != vocabulary:
         raise UserError(
@@ -131,13 +132,17 @@ def load_runs(checkpoint: str | Path | Sequence[str]) -> list[TrainedModel]:
 
 def load_weights(model: EncoderDecoder, content: dict[str, Any]) -> None:
     """Put the weights of a checkpoint into ``model``. Raises ``RuntimeError`` for a misfit."""
+    model.load_state_dict(model_weights(content))
+
+
+def model_weights(content: dict[str, Any]) -> dict[str, Tensor]:
+    """Return the weights of the variant in a checkpoint, by the names that the variant gives."""
     prefix = "model."
-    weights = {
+    return {
         name.removeprefix(prefix): tensor
         for name, tensor in content["state_dict"].items()
         if name.startswith(prefix)
     }
-    model.load_state_dict(weights)
 
 
 def read_checkpoint(file: Path) -> dict[str, Any]:
@@ -180,14 +185,20 @@ def last_checkpoint(folder: Path, module: "TranslationModule") -> Path | None:
     if other:
         log.info("%s is of a training with %s: this training starts over", file, another(other))
         return None
-    sizes = {name: tensor.shape for name, tensor in module.state_dict().items()}
-    if sizes != {name: tensor.shape for name, tensor in content["state_dict"].items()}:
-        raise UserError(f"{file}: its weights have other sizes than the model; remove it")
+    check_sizes(file, content, module)
     log.info("%s: training continues after update %s", file, content["global_step"])
     return file
 
 
-def _tokenizers(folder: Path, kind: str) -> Tokenizers:
+def check_sizes(file: Path, content: dict[str, Any], module: "TranslationModule") -> None:
+    """Raise ``UserError`` for a checkpoint whose weights do not fit a module."""
+    sizes = {name: tensor.shape for name, tensor in module.state_dict().items()}
+    if sizes != {name: tensor.shape for name, tensor in content["state_dict"].items()}:
+        raise UserError(f"{file}: its weights have other sizes than the model; remove it")
+
+
+def load_tokenizers(folder: Path, kind: str) -> Tokenizers:
+    """Read the vocabularies of a run, of a ``tokenizer.kind``. Raises ``UserError``."""
     for file in folder.iterdir() if folder.is_dir() else ():
         check_file(file)
     try:

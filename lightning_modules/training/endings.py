@@ -7,18 +7,14 @@ from omegaconf import DictConfig
 from pytorch_lightning.callbacks import EarlyStopping, Timer
 from pytorch_lightning.callbacks.early_stopping import EarlyStoppingReason
 
-from lightning_modules.ranks.updates import flags_of
 from lightning_modules.runs.schema import PLATEAU
-from lightning_modules.training.callbacks import budget_of
+from lightning_modules.training.callbacks import budget_of, is_budget_spent
 from lightning_modules.training.learning_curve import curve_of
 
 
 def ended_by(trainer: pl.Trainer, config: DictConfig) -> str | None:
-    """Return the setting that ended a training before its amount was spent; None if none did.
-
-    All ranks stop when any rank has spent the budget.
-    """
-    if budget_of(trainer).is_spent or flags_of(trainer)["spent"]:
+    """Return the setting that ended a training before its amount was spent; None if none did."""
+    if is_budget_spent(trainer):
         return None
     curve = curve_of(trainer)
     if curve is not None and curve.is_at_plateau(trainer):

@@ -8,6 +8,8 @@ from torch.optim.lr_scheduler import LambdaLR, ReduceLROnPlateau
 
 from datamodules.errors import UserError
 from datamodules.translation_data import TranslationData
+from lightning_modules.runs.settings import flatten
+from lightning_modules.runs.trunk_checks import ends_with_budget
 from lightning_modules.training.budgets import KINDS, Budget, find_kind, read_budget
 from lightning_modules.training.flops import Flops
 
@@ -77,9 +79,9 @@ def schedule_length(
     number of updates.
     """
     node = config[name]
-    if "total_updates" not in node or node.total_updates is not None:
+    if node.get("total_updates", "") is not None:
         return {}
-    if "start" in node and node.start == node.end:
+    if not ends_with_budget(flatten({name: node}), name):  # the share of references stays the same
         return {"total_updates": 1}
     budget = read_budget(config)
     updates = expected_updates(budget, data, flops) if budget.plateau is None else None

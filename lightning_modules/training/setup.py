@@ -17,11 +17,19 @@ from lightning_modules.metrics.words import WordRules, WordSettings
 from lightning_modules.ranks.devices import is_rank_zero
 from lightning_modules.ranks.updates import RankFlags, callback_of, shared_update
 from lightning_modules.runs.files import remove_earlier
-from lightning_modules.runs.identity import checkpoint_record
+from lightning_modules.runs.identity import checkpoint_record, fingerprints
 from lightning_modules.runs.job import Job
 from lightning_modules.runs.paths import BEST, CHECKPOINTS, TOKENIZERS, TRAINING_FILES
-from lightning_modules.runs.schema import Coverage, Training
-from lightning_modules.training import checkpoints, endings, factories, process, word_vectors
+from lightning_modules.runs.schema import Coverage, FirstWeights, Training
+from lightning_modules.training import (
+    checkpoints,
+    continuing,
+    endings,
+    factories,
+    first_weights,
+    process,
+    word_vectors,
+)
 from lightning_modules.training.attention_spread import StartSpread
 from lightning_modules.training.budgets import KINDS
 from lightning_modules.training.callbacks import ProgressFile, ProgressLines, budget_of
@@ -41,11 +49,13 @@ class TrainingSetup(NamedTuple):
     module: TranslationModule
     flops: Flops
     vectors: dict[str, Coverage]  # word vectors by side
-    checkpoint: Path | None  # checkpoint of an interrupted training; None for a new training
+    first_weights: FirstWeights | None  # weights from another run
+    checkpoint: Path | None
+    """Checkpoint from which the training continues; None to start from the beginning."""
 
 
 def set_up_training(config: DictConfig, data: TranslationData, folder: Path) -> TrainingSetup:
-    """Build the model and its module, and find the checkpoint of an interrupted training.
+    """Build the model and its module, and find the checkpoint of an earlier training.
 
     ``folder`` is that of the run; rank zero keeps the vocabularies there and removes half-written
     files of a killed process. Raises ``UserError`` for settings or text that cannot be used.
@@ -54,6 +64,7 @@ def set_up_training(config: DictConfig, data: TranslationData, folder: Path) -> 
     pl.seed_everything(config.seeds.initial_weights, workers=True, verbose=False)
     model = factories.build_model(config, *data.vocabulary_sizes)
     word_vectors.freeze(model, config)
+    first_weights.freeze(model, config.freeze)
     flops = count_flops(model, config.teacher_forcing)
     factories.check_text(config, model, data.tokenizers.source, data.encoded_corpus.encoded)
     if data.dropout and model.limit():
@@ -61,16 +72,19 @@ def set_up_training(config: DictConfig, data: TranslationData, folder: Path) -> 
         factories.check_lengths(model, longest)
     data.check_batches()
     module = build_module(config, data, model, flops)
+    first = first_weights.take_weights(model, data.tokenizers, config)
     vectors = word_vectors.load_vectors(model, data.tokenizers, config)
-    module.hparams["vector_files"] = {side: file.fingerprint for side, file in vectors.items()}
-    checkpoint = None if config.force else checkpoints.last_checkpoint(folder, module)
+    module.hparams["files"] = fingerprints(vectors, first)
+    own = checkpoint = None if config.force else checkpoints.last_checkpoint(folder, module)
+    if own is None and (run := config["continue"]) is not None:
+        checkpoint = continuing.take_over(Path(run), module, folder)
     if is_rank_zero():
         for place in (folder, folder / CHECKPOINTS, folder / TOKENIZERS):
             remove_half_written(place)
-        if checkpoint is None:
+        if own is None:
             remove_earlier(folder, TRAINING_FILES)
         data.tokenizers.save(folder / TOKENIZERS)
-    return TrainingSetup(config, data, module, flops, vectors, checkpoint)
+    return TrainingSetup(config, data, module, flops, vectors, first, checkpoint)
 
 
 def build_module(
@@ -141,7 +155,7 @@ def build_trainer(
 def fit(trainer: pl.Trainer, setup: TrainingSetup) -> Training:
     """Train until the budget is spent, load the weights of the best validation, report costs.
 
-    An interrupted training continues from its checkpoint; its earlier cost counts.
+    A training that continues from a checkpoint counts the cost until then.
     """
     module = setup.module
     with process.ended_by_signals():

@@ -70,7 +70,7 @@ class PlannedRun(NamedTuple):
     overrides: tuple[str, ...]
     folder: Path  # the folder that the same overrides have as a single run
     workload: str  # what decides the speed of the training; see `workload`
-    budget: Mapping[str, Any]  # the group `budget` of the configuration: an amount by its kind
+    budget: Mapping[str, float]  # the amount by its kind
     needs: list[Need]
 
 
@@ -260,14 +260,14 @@ def _with_seed(config: DictConfig, overrides: tuple[str, ...], seed: int) -> Pla
     OmegaConf.clear_cache(config)  # the folder of the seed before
     with use_hydra_config(config):
         folder = Path(config.hydra.run.dir)
-        identity = Identity.of_config(training_config(config))
+        identity, budget = Identity.of_config(training_config(config)), read_budget(config)
     return PlannedRun(
         identity=identity.run,
         training=identity.training,
         overrides=overrides,
         folder=folder,
         workload=workload(identity.config),
-        budget=identity.config["budget"],
+        budget={budget.kind: budget.amount},
         needs=[],
     )
 

@@ -24,7 +24,13 @@ from lightning_modules.metrics.word_alignment import (
 )
 from lightning_modules.metrics.words import PLAIN, tokens
 from lightning_modules.runs.checksums import digest
-from lightning_modules.runs.files import RunScores, write_history, write_record, write_run
+from lightning_modules.runs.files import (
+    RunScores,
+    read_result,
+    write_history,
+    write_record,
+    write_run,
+)
 from lightning_modules.runs.paths import CONF, FAILURE, RESULT, RESULT_DIGEST
 from lightning_modules.runs.schema import Failure, HistoryPoint, Prediction, Result, WordCounts
 from lightning_modules.testing.scoring import Scoring
@@ -165,6 +171,13 @@ def write_systems(folder: Path) -> None:
         files[f"{variant}{seed}"] = translations(TEXT.references, variant, seed)
     for name, lines in files.items():
         write(folder / name, lines)
+
+
+def result_of(run: Path) -> Result:
+    """Return the result of a finished run."""
+    found = read_result(run)
+    assert found is not None
+    return found
 
 
 def unsealed(run: Path) -> Path:
