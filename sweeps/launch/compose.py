@@ -12,7 +12,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 
 from datamodules.files import write_text
 from lightning_modules.runs.job import Job
-from lightning_modules.runs.paths import HYDRA
+from lightning_modules.runs.paths import HYDRA, RESULT
 from lightning_modules.runs.redaction import redacted
 from lightning_modules.runs.setting_checks import check_settings
 from lightning_modules.runs.settings import belongs_to_study
@@ -30,8 +30,8 @@ def composed(overrides: Sequence[str]) -> DictConfig:
 def hydra_job(overrides: Sequence[str], folder: Path) -> Iterator[tuple[Job, DictConfig]]:
     """Yield a job in ``folder`` with these overrides, and its configuration.
 
-    As for a job that Hydra starts, ``folder`` gets ``.hydra/``, and ``${hydra:…}`` resolves. Raises
-    ``UserError`` for a setting that cannot be used.
+    As for a job that Hydra starts, ``folder`` gets ``.hydra/`` unless it holds a finished run, and
+    ``${hydra:…}`` resolves. Raises ``UserError`` for a setting that cannot be used.
     """
     config = composed(overrides)
     with open_dict(config):
@@ -45,7 +45,7 @@ def hydra_job(overrides: Sequence[str], folder: Path) -> Iterator[tuple[Job, Dic
         "overrides": OmegaConf.create(list(overrides)),
         "hydra": OmegaConf.create({"hydra": config.hydra}),
     }
-    for name, content in files.items():
+    for name, content in {} if (folder / RESULT).is_file() else files.items():
         write_text(folder / HYDRA / f"{name}.yaml", redacted(OmegaConf.to_yaml(content)))
     with use_hydra_config(config):
         check_settings(OmegaConf.masked_copy(config, [*settings, "task"]))

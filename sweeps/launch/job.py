@@ -26,8 +26,9 @@ from lightning_modules.runs.setting_checks import check_inputs, check_settings, 
 from sweeps.launch.errors import as_user_error, stop
 from sweeps.launch.folders import remove_traces
 from sweeps.launch.jobs import check_missing, import_task
-from sweeps.launch.resolvers import TASKS_OF_ONE_RUN
+from sweeps.launch.resolvers import TASKS_OF_ONE_RUN, TRAIN
 from sweeps.launch.run_record import check_text
+from sweeps.launch.rungs import train_rungs
 
 log = logging.getLogger(__name__)
 
@@ -56,6 +57,8 @@ def run_job(config: DictConfig) -> float | None:
         check_text(config)
         task = import_task(config.task)
         with verify_files(config.verify), _devices(config), _bar(config, hydra):
+            if config.task == TRAIN and config.budget.rungs:
+                train_rungs(config, hydra)
             score: float | None = task(config)
         return score
     except Exception as error:

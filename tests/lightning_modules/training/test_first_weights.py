@@ -58,10 +58,14 @@ def test_tables_take_the_rows_of_the_tokens_that_both_have(monkeypatch, caplog):
 
 def test_what_does_not_fit_is_named(monkeypatch, caplog):
     caplog.set_level("INFO")
-    now, _, before, record = taken(monkeypatch, HERE, THERE, "model.attention.score=general")
-    assert record.at_random == [name for name in sorted(now) if "score" in name]
-    assert record.left
-    assert all("score" in name for name in record.left)
+    other = ["model.attention.score=general", "model.layers=2"]
+    now, given, before, record = taken(monkeypatch, HERE, THERE, *other)
+    fits = {name for name in now.keys() & given.keys() if now[name].shape == given[name].shape}
+    fits |= record.tokens.keys()
+    assert record.at_random == sorted(now.keys() - fits)
+    assert record.left == sorted(given.keys() - fits)
+    assert "attention.score.energy.weight" in record.left
+    assert record.at_random
     for name in record.at_random:
         assert torch.equal(now[name], before[name])
     assert f"at random: {record.at_random[0]}" in caplog.text
