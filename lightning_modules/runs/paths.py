@@ -33,6 +33,7 @@ BEST = "best.ckpt"
 LAST = "last.ckpt"
 EARLIER = "earlier_"
 """Beginning of the names of checkpoints as they were before the last validation of a budget."""
+AVERAGED = "update-{step:09d}"  # stem of a checkpoint whose weights are averaged, by its update
 NOT_FINITE = "not_finite.ckpt"
 TOKENIZERS = "tokenizers"  # folder of the vocabularies
 TRACKER_ID = "wandb_id"  # file with the id of the W&B run, for a resumed training

@@ -199,19 +199,23 @@ class TranslationModule(Translator):
         self.validated.update(zip(ids, texts, strict=True))
 
     def on_validation_epoch_end(self) -> None:
-        """Log the mean loss over all tokens and corpus BLEU, the same on every rank."""
+        """Log the mean loss over all tokens, corpus BLEU and the spread of attention."""
+        self.validations.append(self.validation())
+        self.log(VAL_LOSS, self.validations[-1].loss)
+        self.log(VAL_BLEU, self.validations[-1].bleu)
+        spreads = gather_by_key(self.trainer, self._validated_spreads)
+        if (spread := mean_spread(list(spreads.values()))) is not None:
+            self.log(VAL_SPREAD, spread)
+        self.log(IMPROVEMENTS, float(count_improvements(self.validations)), logger=False)
+
+    def validation(self) -> Validation:
+        """Return loss and BLEU of the batches of a validation, the same on every rank."""
         nats, tokens = zip(*gather_by_key(self.trainer, self._validated_nats).values(), strict=True)
         self.validated = gather_by_key(self.trainer, self.validated)
         text = self.trainer.datamodule.text("val")  # type: ignore[attr-defined]
         references = [text.target[number] for number in self.validated]
         bleu = corpus_bleu(list(self.validated.values()), references, self.rules.target)
-        self.validations.append(Validation(sum(nats) / sum(tokens), bleu))
-        self.log(VAL_LOSS, self.validations[-1].loss)
-        self.log(VAL_BLEU, bleu)
-        spreads = gather_by_key(self.trainer, self._validated_spreads)
-        if (spread := mean_spread(list(spreads.values()))) is not None:
-            self.log(VAL_SPREAD, spread)
-        self.log(IMPROVEMENTS, float(count_improvements(self.validations)), logger=False)
+        return Validation(sum(nats) / sum(tokens), bleu)
 
     def configure_optimizers(self) -> Any:
         """Return optimizer and schedule, which steps every update; see ``lr_scheduler_step``."""

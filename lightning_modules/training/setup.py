@@ -1,5 +1,6 @@
 """Setting a training up: its module, its trainer, its callbacks; then training with them."""
 
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,6 +32,7 @@ from lightning_modules.training import (
     word_vectors,
 )
 from lightning_modules.training.attention_spread import StartSpread
+from lightning_modules.training.averages import CheckpointAverage
 from lightning_modules.training.budgets import KINDS
 from lightning_modules.training.callbacks import ProgressFile, ProgressLines, budget_of
 from lightning_modules.training.flops import Flops, count_flops
@@ -153,13 +155,19 @@ def build_trainer(
 
 
 def fit(trainer: pl.Trainer, setup: TrainingSetup) -> Training:
-    """Train until the budget is spent, load the weights of the best validation, report costs.
+    """Train until the budget is spent, load the weights to test, report costs.
 
-    A training that continues from a checkpoint counts the cost until then.
+    They are those of the best validation, or with ``callbacks=average`` a mean of checkpoints. A
+    training that continues from a checkpoint counts the cost until then.
     """
     module = setup.module
     with process.ended_by_signals():
         trainer.fit(module, datamodule=setup.data, ckpt_path=setup.checkpoint, weights_only=True)
+        averages = [
+            each for each in trainer.checkpoint_callbacks if isinstance(each, CheckpointAverage)
+        ]
+        for average in averages:
+            average.finish(trainer, module)
     budget = budget_of(trainer)
     best = trainer.checkpoint_callback
     assert isinstance(best, ModelCheckpoint)
@@ -187,6 +195,7 @@ def fit(trainer: pl.Trainer, setup: TrainingSetup) -> Training:
         ended_by=cause,
         suspicions=[
             *endings.unspent(trainer, cause),
+            *chain.from_iterable(average.doubts() for average in averages),
             *doubts(tested, module.validations),
             *unbegun(convergence),
         ],

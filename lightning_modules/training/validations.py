@@ -56,5 +56,6 @@ def doubts(tested: Validation | None, validations: Sequence[Validation]) -> Iter
     if lowest < inf and not round(tested.loss, DECIMALS) <= round(lowest, DECIMALS):
         yield (
             f"validation loss of the tested weights is {tested.loss:.4f}, and {lowest:.4f} in "
-            "another validation; callbacks.checkpoint.monitor=val/improvements tests the best"
+            "another validation; callbacks=default with "
+            "callbacks.checkpoint.monitor=val/improvements tests the best"
         )

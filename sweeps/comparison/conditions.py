@@ -37,6 +37,7 @@ FOR_TRAINING = (
     "label smoothing",
     "dropout",
     "teacher forcing",
+    "averaging",
 )
 """Conditions on settings in which systems may differ by design."""
 MEASUREMENTS = ("seconds", "sentences_per_second")

@@ -90,18 +90,22 @@ def course(folder: Path, training: Training) -> Course:
 
 
 def digest(file: Path) -> str:
-    """Return a hash of the weights, and of the states of optimizer and schedule."""
+    """Return a hash of the weights, and of the states of optimizer and schedule.
+
+    A mean of checkpoints has weights alone; with a moving average, the trained weights count too.
+    """
     content = torch.load(file, weights_only=True)
-    [optimizer] = content["optimizer_states"]
+    [optimizer] = content.get("optimizer_states", [{"state": {}, "param_groups": []}])
     moments = {
         f"{key} {name}": value
         for key, state in optimizer["state"].items()
         for name, value in state.items()
     }
-    tensors = {**content["state_dict"], **moments}
+    own = {f"own {key}": value for key, value in content.get("current_model_state", {}).items()}
+    tensors = {**content["state_dict"], **own, **moments}
     parts = [f"{name} {tensors[name].numpy().tobytes().hex()}" for name in sorted(tensors)]
     rates = [group["lr"] for group in optimizer["param_groups"]]
-    counts = [content["global_step"], rates, content["lr_schedulers"]]
+    counts = [content["global_step"], rates, content.get("lr_schedulers")]
     return hashlib.sha256(repr((parts, counts)).encode()).hexdigest()
 
 

@@ -23,7 +23,14 @@ def test_equal_runs_hold_every_condition(tmp_path):
     assert [c.name for c in conditions if not c.holds] == []
     names = ["data", "budget", "data order", "parameters", "precision", "decoding"]
     names += ["attention step", "words of scores", "optimizer", "learning rate", "schedule"]
-    names += ["label smoothing", "dropout", "teacher forcing", "products", "matmul precision"]
+    names += [
+        "label smoothing",
+        "dropout",
+        "teacher forcing",
+        "averaging",
+        "products",
+        "matmul precision",
+    ]
     names.append("code")
     assert [c.name for c in conditions] == names
 
