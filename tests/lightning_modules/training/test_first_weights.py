@@ -138,7 +138,7 @@ def test_frozen_parts_keep_the_weights_of_another_corpus(space, run):
     ("given", "line"),
     [
         (["init_from=nowhere"], "init_from=nowhere: does not exist in "),
-        (["continue=nowhere"], "continue=nowhere: does not exist in "),
+        (["continue=nowhere", "scheduler=constant"], "continue=nowhere: does not exist in "),
         (["init_from=EMPTY"], "best.ckpt does not exist; give the folder of a finished run"),
         (["continue=EMPTY", "scheduler=constant"], "last.ckpt does not exist; give the folder"),
         (["continue=EMPTY"], "scheduler ends with the budget, so that nothing can follow; give"),
