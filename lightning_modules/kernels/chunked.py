@@ -127,7 +127,7 @@ class _OutputLoss(torch.autograd.Function):
             chunk = chunk_size(total.device, total.itemsize * len(weight), LOSS_ROWS)
             for start in range(0, len(features), chunk):
                 rows = slice(start, start + chunk)
-                logits = multiply(features[rows], weight.T, bias).to(total.dtype)
+                logits = multiply(features[rows], weight.T, bias, aligned=True).to(total.dtype)
                 total += _loss_and_gradient(logits, targets[rows, None], smoothing)
                 if sums is not None and grad_features is not None:
                     grad_logits = logits.to(dtype)

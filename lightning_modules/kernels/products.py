@@ -28,6 +28,7 @@ Pack = Callable[[Tensor, Tensor | None], Product]
 
 MANY, LARGE, STEP = 256, 1 << 18, 64
 """Products with ``MANY`` rows, or ``LARGE`` results, come in multiples of ``STEP`` rows."""
+CACHE_LINE = 64  # in bytes
 LARGEST = 127  # largest integer that stands for a weight
 
 
@@ -40,13 +41,20 @@ def linear(inputs: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor
     return _Linear.apply(inputs, weight, bias)
 
 
-def multiply(left: Tensor, right: Tensor, onto: Tensor | None = None) -> Tensor:
+def multiply(
+    left: Tensor, right: Tensor, onto: Tensor | None = None, aligned: bool = False
+) -> Tensor:
     """Return ``onto + left @ right``, ``(rows, columns)``, without gradients.
 
-    ``onto`` is ``(columns,)`` or ``(rows, columns)``.
+    ``onto`` is ``(columns,)`` or ``(rows, columns)``. In an ``aligned`` result of torch, every row
+    begins at a cache line, with a gap after the row before: MKL multiplies matrices with such rows
+    faster, for example logits of 5,003 words.
     """
     if not onednn_multiplies(left, right.shape[1]):
-        return left @ right if onto is None else torch.addmm(onto, left, right)
+        out = _aligned(len(left), right.shape[1], left) if aligned else None
+        if onto is None:
+            return torch.mm(left, right, out=out)
+        return torch.addmm(onto, left, right, out=out)
     if onto is None or onto.dim() == 1:
         return onednn(left, right.t(), onto)
     return onednn_linear(_dense(left), _dense(right.t()), onto=onto.contiguous())
@@ -80,6 +88,12 @@ def onednn(inputs: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         result = onednn_linear(flat, weight, bias)
     # As in torch's own products, the result is not a view: operators in place may follow.
     return result.view(*inputs.shape[:-1], weight.shape[0]).data
+
+
+def _aligned(rows: int, columns: int, like: Tensor) -> Tensor:
+    """Return an empty matrix ``(rows, columns)`` whose rows begin at cache lines."""
+    numbers = CACHE_LINE // like.itemsize
+    return like.new_empty(rows, -(-columns // numbers) * numbers)[:, :columns]
 
 
 def _over(rows: int, columns: int) -> int:

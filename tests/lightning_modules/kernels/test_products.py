@@ -9,6 +9,7 @@ from torch.nn import functional
 from datamodules.errors import UserError
 from lightning_modules.kernels import precision, products
 from lightning_modules.kernels.products import (
+    CACHE_LINE,
     Int8Product,
     LinearLayer,
     OnednnProduct,
@@ -85,6 +86,18 @@ def test_products_equal_float64(sizes, form, onednn):
     assert_near(total, left.T, other)
     first = total.double()
     assert_near(multiply_transposed(left, other, total), left.T, other, first)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("columns", [9, 32])
+def test_rows_of_an_aligned_product_begin_at_cache_lines(columns, dtype):
+    left, right, onto = (
+        torch.randn(*size, dtype=dtype) for size in ((3, 4), (4, columns), [columns])
+    )
+    for further in ([], [onto]):
+        aligned = multiply(left, right, *further, aligned=True)
+        assert aligned.stride(0) * aligned.itemsize % CACHE_LINE == 0
+        torch.testing.assert_close(aligned, multiply(left, right, *further))
 
 
 @needs_onednn
