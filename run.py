@@ -10,6 +10,7 @@ if __name__ == "__main__" and signal.getsignal(signal.SIGINT) is signal.default_
 import hydra
 from omegaconf import DictConfig
 
+from lightning_modules.kernels.threads import bound_waiting
 from lightning_modules.runs.paths import CONF
 from lightning_modules.runs.settings import help_text
 from sweeps.launch.errors import run_main
@@ -24,6 +25,7 @@ def program() -> None:
     if "--help" in given or "-h" in given:  # Hydra's own takes seconds
         print(help_text())
         return
+    bound_waiting()
     register()
     sys.argv[1:] = with_space(given)
     for override in record_overrides(given):  # beside another override, as argparse wants it

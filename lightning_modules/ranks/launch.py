@@ -25,6 +25,7 @@ import torch
 from omegaconf import DictConfig
 
 from datamodules.errors import TerminatedError
+from lightning_modules.kernels.threads import default_threads
 from lightning_modules.ranks.devices import is_rank_zero, ranks_to_start
 
 log = logging.getLogger(__name__)
@@ -68,7 +69,7 @@ def run_on_ranks(count: int, function: Callable[..., Any], *arguments: Any) -> A
     environment = {
         "PYTHONPATH": os.pathsep.join(sys.path),
         "PYTHONSAFEPATH": "1",
-        "OMP_NUM_THREADS": str(max(1, torch.get_num_threads() // count)),
+        "OMP_NUM_THREADS": str(max(1, default_threads() // count)),
         "TORCH_ELASTIC_SHUTDOWN_TIMEOUT": "60",  # seconds for ranks to save a checkpoint
     }
     with TemporaryDirectory(prefix="ranks-") as name, Path(name, MESSAGES).open("w") as messages:

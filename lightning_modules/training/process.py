@@ -20,6 +20,7 @@ from pytorch_lightning.utilities.exceptions import SIGTERMException
 from datamodules.errors import TerminatedError
 from lightning_modules.kernels import precision
 from lightning_modules.kernels.precision import keep_attention_off_cudnn, use_matmul_precision
+from lightning_modules.kernels.threads import use_threads
 from lightning_modules.ranks.updates import UpdateCallback, flags_of
 
 log = logging.getLogger(__name__)
@@ -40,8 +41,7 @@ def prepare_process(config: DictConfig) -> None:
     keep_attention_off_cudnn()
     if config.keep_memory:
         keep_freed_memory()
-    if config.threads is not None:
-        torch.set_num_threads(config.threads)
+    use_threads(config.threads)
     for module in ("pytorch_lightning", "lightning_fabric"):
         logging.getLogger(module).setLevel(logging.WARNING)
         warnings.filterwarnings("ignore", module=module)

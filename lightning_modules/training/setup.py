@@ -13,6 +13,7 @@ from datamodules.corpus import Corpus, ParallelText
 from datamodules.errors import validated
 from datamodules.files import remove_half_written
 from datamodules.translation_data import TranslationData
+from lightning_modules.kernels.threads import use_one_thread_if_small
 from lightning_modules.library_internals import end_only_by_flags
 from lightning_modules.metrics.words import WordRules, WordSettings
 from lightning_modules.ranks.devices import is_rank_zero
@@ -40,7 +41,7 @@ from lightning_modules.training.learning_curve import convergence_of, unbegun
 from lightning_modules.training.module import VALIDATIONS, TranslationModule
 from lightning_modules.training.schedules import schedule_length
 from lightning_modules.training.validations import Validation, doubts
-from lightning_modules.variants import EncoderDecoder
+from lightning_modules.variants import EncoderDecoder, Recurrent, count_parameters
 
 
 class TrainingSetup(NamedTuple):
@@ -65,6 +66,8 @@ def set_up_training(config: DictConfig, data: TranslationData, folder: Path) -> 
     process.prepare_process(config)
     pl.seed_everything(config.seeds.initial_weights, workers=True, verbose=False)
     model = factories.build_model(config, *data.vocabulary_sizes)
+    if isinstance(model, Recurrent):
+        use_one_thread_if_small(config.threads, count_parameters(model))
     word_vectors.freeze(model, config)
     first_weights.freeze(model, config.freeze)
     flops = count_flops(model, config.teacher_forcing)

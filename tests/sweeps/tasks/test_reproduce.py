@@ -60,6 +60,7 @@ def test_threads_are_those_of_the_record(run, space, capsys):
     with (
         patch("torch.set_num_threads") as asked,
         patch("torch.get_num_threads", lambda: 1 if asked.called else 5),
+        patch("lightning_modules.kernels.threads.default_threads"),
     ):
         reproduce(run, space, "threads")
     assert "the same versions, code and hardware" in capsys.readouterr().out
