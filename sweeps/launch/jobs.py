@@ -79,14 +79,14 @@ def run_jobs(
     """Run the jobs with the launcher of the command; return their folders once all have ended.
 
     ``config`` is that of the command. Each job writes an error into its folder, as
-    ``failure.json``. A terminal shows ``draw()`` meanwhile, or else a table of the jobs. The folder
+    ``failure.json``. A terminal shows ``draw()`` meanwhile, or else ``job_view``. The folder
     of the command gets ``multirun.yaml``. Raises ``UserError`` before the first job starts, for
     settings that a job cannot use or folders that the jobs cannot have.
     """
     if not jobs:
         return []
     from sweeps.launch.folders import check_folder_of_jobs
-    from sweeps.launch.live import is_terminal, job_table, quiet_view
+    from sweeps.launch.live import is_terminal, job_view, quiet_view
 
     command = _with_hydra(config)
     out, master = Path(command.hydra.sweep.dir), _for_jobs(command)
@@ -102,7 +102,7 @@ def run_jobs(
     planned = list(zip(jobs, folders, strict=True))
     overrides = [_job_overrides(job, folder.absolute()) for job, folder in planned]
     labels = {folder: job.label or folder.name for job, folder in planned}
-    view = quiet_view(draw or (lambda: job_table(labels))) if is_terminal() else nullcontext()
+    view = quiet_view(draw or (lambda: job_view(labels))) if is_terminal() else nullcontext()
     hydra_config = HydraConfig.instance().cfg
     try:
         with view:

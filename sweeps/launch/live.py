@@ -1,5 +1,6 @@
 """What a terminal shows while jobs run: a bar of one run, or a table of many."""
 
+import csv
 import logging
 import os
 import sys
@@ -17,9 +18,10 @@ from rich.progress_bar import ProgressBar
 from rich.table import Column, Table
 from rich.text import Text
 
+from lightning_modules.metrics.lengths import Bounds
 from lightning_modules.runs.files import read_state
 from lightning_modules.runs.job import QUIET, label_with_changes
-from lightning_modules.runs.paths import FAILURE, PROGRESS, RESULT
+from lightning_modules.runs.paths import CURVE, FAILURE, PROGRESS, RESULT
 from lightning_modules.runs.schema import TRAINING, VALIDATION, JobState
 from lightning_modules.runs.settings import key_of
 from sweeps.comparison.numbers import NOTHING
@@ -27,6 +29,8 @@ from sweeps.comparison.numbers import NOTHING
 TIMES_A_SECOND = 2
 SHORTEST_BAR, GAP = 10, 2  # columns of the terminal
 EMPTY = Group()
+BARS = "▁▂▃▄▅▆▇█"
+MOST_CURVES = 8  # finished jobs whose BLEU is drawn; the report has all
 
 
 def is_terminal() -> bool:
@@ -118,6 +122,55 @@ def clock(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def job_view(labels: Mapping[Path, str]) -> RenderableType:
+    """Return the table of all jobs, and from the second finished job on their BLEU by length."""
+    curves = [(label, curve) for folder, label in labels.items() if (curve := _curve(folder))]
+    table = job_table(labels)
+    return table if len(curves) < 2 else Group(table, "", curve_table(curves[:MOST_CURVES]))
+
+
+def _curve(folder: Path) -> dict[str, float]:
+    """Return the BLEU of a finished job by the names of the lengths; empty for any other job."""
+    if (folder / FAILURE).is_file() or not (folder / RESULT).is_file():
+        return {}
+    try:
+        with (folder / CURVE).open(encoding="utf-8", newline="") as file:
+            return {
+                _bounds(row["length_low"], row["length_high"]).label: float(row["bleu"])
+                for row in csv.DictReader(file)
+                if row["bleu"]
+            }
+    except (OSError, ValueError, KeyError):  # the job starts anew, or the file is damaged
+        return {}
+
+
+def _bounds(low: str, high: str) -> Bounds:
+    return Bounds(int(low), int(high) if high else None)
+
+
+def curve_table(curves: Sequence[tuple[str, Mapping[str, float]]]) -> Table:
+    """Return a row for each job: BLEU by length as bars, of which a full one is 100, and numbers.
+
+    ``curves`` are labels with BLEU by the names of the lengths.
+    """
+    table = Table(box=None, padding=(0, 1, 0, 0), title_justify="left")
+    table.title = "BLEU by sentence length"
+    table.add_column("job", overflow="fold", min_width=11)
+    table.add_column("", no_wrap=True)
+    lengths = list(dict.fromkeys(name for _, curve in curves for name in curve))
+    for name in lengths:
+        table.add_column(name, justify="right", no_wrap=True)
+    for label, curve in curves:
+        bars = "".join(_bar(curve[name]) if name in curve else " " for name in lengths)
+        numbers = [f"{curve[name]:.1f}" if name in curve else NOTHING for name in lengths]
+        table.add_row(Text(label), Text(bars, "cyan"), *numbers)
+    return table
+
+
+def _bar(bleu: float) -> str:
+    return BARS[min(int(bleu / 100 * len(BARS)), len(BARS) - 1)]
 
 
 def job_table(labels: Mapping[Path, str]) -> Table:

@@ -24,7 +24,16 @@ from lightning_modules.runs.files import read_state, write_record
 from lightning_modules.runs.paths import CONF, PROGRESS
 from lightning_modules.runs.schema import JobState
 from sweeps.launch.jobs import combinations
-from sweeps.launch.live import clock, job_table, labels_of, live_bar, live_view, run_bar
+from sweeps.launch.live import (
+    MOST_CURVES,
+    clock,
+    job_table,
+    job_view,
+    labels_of,
+    live_bar,
+    live_view,
+    run_bar,
+)
 from tests.helpers.commands import ROOT, TINY, places
 
 PART = re.compile(r"\x1b\[([0-9;?]*)([A-Za-z])|([\r\n])|([^\x1b\r\n]+)")
@@ -219,6 +228,49 @@ def test_each_job_stands_where_its_folder_says(tmp_path):
         ["e", "starting", "–", "–", "–", "–", "–"],
         ["f", "waiting", "–", "–", "–", "–", "–"],
     ]
+
+
+ROWS = "length_low,length_high,bleu\n1,10,{}\n11,20,12.4\n21,,\n"
+"""A curve whose last lengths have no sentences."""
+
+
+def finish(folder, content):
+    folder.mkdir()
+    (folder / "bleu_by_length.csv").write_text(content)
+    (folder / "result.json").touch()
+
+
+def viewed(folder, labels):
+    console = Console(width=100, file=io.StringIO(), record=True)
+    with verify_files(False):  # the results are empty
+        console.print(job_view({folder / str(n): label for n, label in enumerate(labels)}))
+    return console.export_text()
+
+
+def test_bleu_by_length_is_drawn_from_the_second_finished_job_on(tmp_path):
+    labels = ["no attention", "Bahdanau", "Luong", "Transformer"]
+    finish(tmp_path / "0", ROWS.format(32.8))
+    finish(tmp_path / "2", "a damaged file")
+    (tmp_path / "3").mkdir()
+    assert "BLEU by" not in viewed(tmp_path, labels)
+    finish(tmp_path / "1", ROWS.format(100.0))
+    _, drawn = viewed(tmp_path, labels).split("BLEU by sentence length")
+    rows = [line.split() for line in drawn.splitlines() if line.strip()]
+    assert rows == [
+        ["job", "1–10", "11–20"],
+        ["no", "attention", "▃▁", "32.8", "12.4"],
+        ["Bahdanau", "█▁", "100.0", "12.4"],
+    ]
+    (tmp_path / "1" / "failure.json").touch()
+    assert "BLEU by" not in viewed(tmp_path, labels)
+
+
+def test_a_large_comparison_draws_its_first_curves(tmp_path):
+    labels = [f"system{number}" for number in range(MOST_CURVES + 2)]
+    for number in range(len(labels)):
+        finish(tmp_path / str(number), ROWS.format(number))
+    text = viewed(tmp_path, labels)
+    assert text.count("12.4") == MOST_CURVES
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"doing": "x", "other": 1}'])
