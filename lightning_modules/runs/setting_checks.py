@@ -270,9 +270,9 @@ def check_inputs(config: DictConfig, overrides: Iterable[str] = ()) -> None:
         for path in value if isinstance(value, list) else [value]:
             if isinstance(path, str) and path not in (MISSING, STREAM, *setting.type.choices):
                 _check_there(key, Path(path))
-    if name == "train" and config["continue"] is not None:
+    if name == "train" and config.get("continue") is not None:
         last_file(config["continue"])
-    if name == "train" and config.init_from is not None:
+    if name == "train" and config.get("init_from") is not None:
         checkpoint_file(config.init_from, "init_from")
 
 

@@ -57,8 +57,8 @@ def test_a_key_changes_the_identity_exactly_as_the_table_says(key, recorded):
 @pytest.mark.parametrize(
     ("change", "weights"),
     [
-        ({"data": "other"}, True), ({"vectors": {"source": "other"}}, True),
-        ({"vectors": {}}, True), ({"code": CodeVersions("other", "tests")}, True),
+        ({"data": "other"}, True), ({"files": {"init_from": "other"}}, True),
+        ({"files": {}}, True), ({"code": CodeVersions("other", "tests")}, True),
         ({"code": CodeVersions("trains", "other")}, False),
     ],
 )  # fmt: skip
