@@ -154,6 +154,8 @@ MORE = [
     "callbacks.early_stopping.patience=1 optimizer.lr=0.1",
     "+batching.pieces=2",
     "teacher_forcing=scheduled teacher_forcing.total_updates=10",
+    "callbacks=ema",
+    "callbacks=average callbacks.average.k=2",
 ]
 
 
