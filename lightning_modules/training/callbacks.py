@@ -33,7 +33,7 @@ from lightning_modules.runs.provenance import peak_memory_mib
 from lightning_modules.runs.schema import TRAINING, VALIDATION, HistoryPoint, JobState
 from lightning_modules.runs.settings import flatten
 from lightning_modules.runs.trunk_checks import schedule_that_ends
-from lightning_modules.training.budgets import KINDS, Budget, Cost, Update, find_kind
+from lightning_modules.training.budgets import KINDS, Budget, Cost, Update, find_kind, plateau_of
 from lightning_modules.training.flops import Flops
 from lightning_modules.training.losses import losses_of
 from lightning_modules.training.module import TranslationModule
@@ -449,7 +449,9 @@ class ResumeCheckpoint(UpdateCallback):
         precision.use_products(saved["products"])
         is_longer = Path(str(trainer.ckpt_path)).resolve() != self.file.resolve()
         self._validate = saved["validate"] and (saved["due"] or not is_longer)
-        self._stop = saved["stop"] and not (saved["spent"] and is_longer)
+        plateau = plateau_of(checkpoint["hyper_parameters"])
+        goes_on = saved["spent"] or plateau != budget_of(trainer).budget.plateau
+        self._stop = saved["stop"] and not (is_longer and goes_on)
         self._at_end = saved["stop"] and not is_longer
         move_best_checkpoint(checkpoint, Path(os.path.realpath(self.file.parent)))
         data: Any = trainer.datamodule  # type: ignore[attr-defined]

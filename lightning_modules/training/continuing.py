@@ -17,7 +17,7 @@ from lightning_modules.runs.identity import Identity, another
 from lightning_modules.runs.paths import CHECKPOINTS, EARLIER, LAST, LOCK, last_file
 from lightning_modules.runs.settings import flatten
 from lightning_modules.runs.trunk_checks import amount_key, schedule_that_ends
-from lightning_modules.training.budgets import Budget, Cost, find_kind, read_budget
+from lightning_modules.training.budgets import Budget, Cost, find_kind, plateau_of, read_budget
 from lightning_modules.training.callbacks import RESUME, TrainingBudget
 from lightning_modules.training.checkpoints import WholeCheckpoints, check_sizes, read_checkpoint
 from lightning_modules.training.module import VALIDATIONS, TranslationModule
@@ -41,7 +41,12 @@ class Trunk(NamedTuple):
         return cls(run, identity, content["global_step"], cost)
 
     def difference(self, wanted: Identity) -> str | None:
-        """Return the first part that differs from a wanted training, besides the budget."""
+        """Return the first part that differs from a wanted training, besides the budget.
+
+        A training may go on beyond a plateau, but none that passed it unseen can end there.
+        """
+        if plateau_of(wanted.config) not in (None, plateau_of(self.identity.config)):
+            return "budget.plateau"
         return wanted.without_budget().difference(self.identity.without_budget(), ["weights"])
 
     def has_spent(self, budget: Budget) -> bool:

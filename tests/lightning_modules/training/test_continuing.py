@@ -167,6 +167,18 @@ def test_state_of_schedules_and_callbacks_continues(train, more):
     assert train(f"{name}/large", *given, *LARGE) == train(f"{name}-straight/run", *given, *LARGE)
 
 
+@pytest.mark.long
+def test_a_training_goes_on_beyond_a_plateau(train):
+    """Without the plateau; with it, more budget changes nothing."""
+    flat = ["budget=plateau", "budget.target_tokens=20000", "budget.plateau=0.9"]
+    large = ["budget=target_tokens", "budget.target_tokens=6000"]
+    ended = train("plateau/run", *flat)
+    assert ended.training["ended_by"] == "budget.plateau=0.9"
+    assert train("plateau/large", *large) == train("plateau-straight/run", *large)
+    more = train("plateau/more", *flat, "budget.target_tokens=30000")
+    assert more.training["updates"] == ended.training["updates"]
+
+
 def test_other_trainings_beside_a_run_are_not_continued(train, space, small, caplog):
     caplog.set_level("INFO")
     for name, given in {
