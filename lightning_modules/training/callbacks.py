@@ -424,7 +424,7 @@ class ResumeCheckpoint(UpdateCallback):
     The checkpoint is written between two updates, when validation, best checkpoint and schedule
     step of the earlier update are done: before the first update, after every validation, every so
     many ``minutes``, at the end, and when SIGTERM or Ctrl-C ends the training. At the end of a
-    budget it is written before the last validation, which a training with a larger budget may not
+    trunk it is written before the last validation, which a training with a larger budget may not
     have: that continues from there, with the best weights until then.
 
     List this callback before ``TrainingBudget``, whose clock then leaves the saving out.
@@ -452,7 +452,7 @@ class ResumeCheckpoint(UpdateCallback):
         plateau = plateau_of(checkpoint["hyper_parameters"])
         goes_on = saved["spent"] or plateau != budget_of(trainer).budget.plateau
         self._stop = saved["stop"] and not (is_longer and goes_on)
-        self._at_end = saved["stop"] and not is_longer
+        self._at_end = saved["stop"] and not is_longer and is_trunk(pl_module)
         move_best_checkpoint(checkpoint, Path(os.path.realpath(self.file.parent)))
         data: Any = trainer.datamodule  # type: ignore[attr-defined]
         epoch, done = divmod(checkpoint["global_step"], data.updates_per_epoch)
@@ -481,8 +481,9 @@ class ResumeCheckpoint(UpdateCallback):
 
     def on_validation_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Save the end of a training before its last validation, and keep the best until then."""
-        if trainer.state.fn == TrainerFn.FITTING and trainer.should_stop and not self._at_end:
-            if trainer.is_global_zero and schedule_that_ends(flatten(pl_module.hparams)) is None:
+        ends = trainer.state.fn == TrainerFn.FITTING and trainer.should_stop
+        if ends and is_trunk(pl_module) and not self._at_end:
+            if trainer.is_global_zero:
                 self._keep_earlier(trainer)
             self._save(trainer)
             self._at_end = True
@@ -530,6 +531,11 @@ class ResumeCheckpoint(UpdateCallback):
         trainer.save_checkpoint(self.file)
         now = time.monotonic()
         self._due = now + max(60 * self.minutes, (now - started) / SHARE_OF_SAVING)
+
+
+def is_trunk(pl_module: pl.LightningModule) -> bool:
+    """Return whether a training can go on with a larger budget."""
+    return schedule_that_ends(flatten(pl_module.hparams)) is None
 
 
 def is_validation_due(trainer: pl.Trainer) -> bool:

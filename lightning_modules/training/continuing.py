@@ -72,7 +72,11 @@ def run_to_continue(config: DictConfig, folder: Path, wanted: Identity) -> str |
     others = (file.parents[1] for file in folder.parent.glob(f"*/{CHECKPOINTS}/{LAST}"))
     found = filter(None, map(_trunk_in, sorted(others)))
     fitting = [
-        trunk for trunk in found if not trunk.has_spent(budget) and trunk.difference(wanted) is None
+        trunk
+        for trunk in found
+        if not trunk.has_spent(budget)
+        and trunk.difference(wanted) is None
+        and trunk.identity.difference(wanted, ["weights"]) is not None  # not the same run again
     ]
     longest = max(fitting, key=lambda trunk: trunk.updates, default=None)
     return longest and str(longest.run)

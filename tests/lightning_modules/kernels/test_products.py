@@ -94,10 +94,10 @@ def test_rows_of_an_aligned_product_begin_at_cache_lines(columns, dtype):
     left, right, onto = (
         torch.randn(*size, dtype=dtype) for size in ((3, 4), (4, columns), [columns])
     )
-    for further in ([], [onto]):
-        aligned = multiply(left, right, *further, aligned=True)
+    for added in (None, onto):
+        aligned = multiply(left, right, added, aligned=True)
         assert aligned.stride(0) * aligned.itemsize % CACHE_LINE == 0
-        torch.testing.assert_close(aligned, multiply(left, right, *further))
+        torch.testing.assert_close(aligned, multiply(left, right, added))
 
 
 @needs_onednn

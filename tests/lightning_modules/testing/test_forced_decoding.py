@@ -17,7 +17,6 @@ from lightning_modules.runs.files import (
     remove_earlier,
     write_head_attention,
 )
-from lightning_modules.testing import forced_decoding as forced
 from lightning_modules.testing.forced_decoding import (
     ForcedDecoding,
     ForcedSentence,
@@ -141,7 +140,7 @@ def test_links_are_those_of_the_step_that_is_asked_for(tokenizers):
 @pytest.mark.parametrize("rows", [2, 1024])
 def test_likelihood_is_that_of_every_token_and_of_the_end(name, rows, tokenizers, monkeypatch):
     """Sentence by sentence, token by token, without any padding."""
-    monkeypatch.setattr(forced, "ROWS", rows)
+    monkeypatch.setattr("lightning_modules.variants.base.ROWS", rows)
     model = small_model(name)
     counts = statistics(model, tokenizers)["likelihood"]
     pairs = encoded(tokenizers)

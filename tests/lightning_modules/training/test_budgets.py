@@ -62,7 +62,7 @@ def test_an_open_budget_is_filled_in_for_the_corpus(space, monkeypatch):
     assert result is not None
     pairs = result.data.pairs["train"]
     wanted = first_budget(pairs)
-    assert result.config["budget"] == {"target_tokens": wanted}
+    assert result.config["budget"]["target_tokens"] == wanted
     assert wanted <= (result.training.target_tokens or 0) < wanted + 600
     assert "the first budget for" in (folder / "run.log").read_text(encoding="utf-8")
     inside(*given, f"hydra.run.dir={folder}")  # finished: the budget is the same again

@@ -267,10 +267,13 @@ def test_a_plateau_that_cannot_be_is_refused(space, given, told):
 def test_the_points_cost_little(monkeypatch, tokens, updates, limit, measures):
     monkeypatch.setattr(LossCurve, "_measure", lambda *_: "measured")
     monkeypatch.setattr(LossCurve, "_write", lambda *_: None)
-    budget = SimpleNamespace(cost={"target_tokens": tokens})
+    wanted = SimpleNamespace(plateau=None)
+    budget = SimpleNamespace(cost={"target_tokens": tokens}, budget=wanted)
     monkeypatch.setattr(learning_curve, "budget_of", lambda _: budget)
     data = SimpleNamespace(validation_pairs=SimpleNamespace(tokens=100))
-    trainer: Any = SimpleNamespace(datamodule=data, global_step=updates, limit_val_batches=limit)
+    trainer: Any = SimpleNamespace(
+        datamodule=data, global_step=updates, limit_val_batches=limit, should_stop=False
+    )
     nothing: Any = None
     callback = LossCurve("nowhere")
     callback.on_update_end(trainer, nothing, nothing)

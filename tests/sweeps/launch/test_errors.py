@@ -238,7 +238,10 @@ def test_an_option_that_is_none_is_told_in_a_line_without_passwords():
             "budget=seconds: does not fix the number of updates, and scheduler",
         ),
         (["budget=updates", "budget.target_tokens=5"], "budget.target_tokens"),
-        (["budget=null"], "budget=null: give one of bench, family, flops, laptop, own, quickstart"),
+        (
+            ["budget=null"],
+            "budget=null: give one of bench, family, flops, laptop, own, plateau, quick",
+        ),
     ],
 )
 def test_budgets_of_other_kinds(arguments, expected, tmp_path, space):

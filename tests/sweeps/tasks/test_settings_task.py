@@ -13,9 +13,9 @@ def test_the_page_of_settings_is_that_of_the_table(tmp_path):
 
 
 def test_settings_are_explained_with_the_values_of_the_command(capsys):
-    inside("task=settings", "find=model.attention.w", "model=luong_local")
+    inside("task=settings", "find=model.attention.half", "model=luong_local")
     first, second = capsys.readouterr().out.splitlines()
-    assert first == "model.attention.window=local_m"
+    assert first == "model.attention.half_width=10"
     assert "Affects: weights. Read by: train." in second
 
 
