@@ -423,9 +423,9 @@ class ResumeCheckpoint(UpdateCallback):
 
     The checkpoint is written between two updates, when validation, best checkpoint and schedule
     step of the earlier update are done: before the first update, after every validation, every so
-    many ``minutes``, at the end, and when SIGTERM or Ctrl-C ends the training. At the end of a
-    trunk it is written before the last validation, which a training with a larger budget may not
-    have: that continues from there, with the best weights until then.
+    many ``minutes``, at the end, and when SIGTERM or Ctrl-C ends the training. A training with a
+    larger budget may not have the last validation: it continues from the state before, which is
+    kept with the best checkpoints until then.
 
     List this callback before ``TrainingBudget``, whose clock then leaves the saving out.
     """
@@ -435,7 +435,6 @@ class ResumeCheckpoint(UpdateCallback):
         self.minutes = minutes
         self._due = 0.0
         self._validate = self._stop = False
-        self._at_end = False  # whether the file has the end of the training already
 
     def on_load_checkpoint(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
@@ -452,7 +451,6 @@ class ResumeCheckpoint(UpdateCallback):
         plateau = plateau_of(checkpoint["hyper_parameters"])
         goes_on = saved["spent"] or plateau != budget_of(trainer).budget.plateau
         self._stop = saved["stop"] and not (is_longer and goes_on)
-        self._at_end = saved["stop"] and not is_longer and is_trunk(pl_module)
         move_best_checkpoint(checkpoint, Path(os.path.realpath(self.file.parent)))
         data: Any = trainer.datamodule  # type: ignore[attr-defined]
         epoch, done = divmod(checkpoint["global_step"], data.updates_per_epoch)
@@ -480,13 +478,10 @@ class ResumeCheckpoint(UpdateCallback):
             self._save(trainer)
 
     def on_validation_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Save the end of a training before its last validation, and keep the best until then."""
-        ends = trainer.state.fn == TrainerFn.FITTING and trainer.should_stop
-        if ends and is_trunk(pl_module) and not self._at_end:
-            if trainer.is_global_zero:
-                self._keep_earlier(trainer)
-            self._save(trainer)
-            self._at_end = True
+        """Keep the state before the last validation, if a longer training can continue from it."""
+        is_end = trainer.state.fn == TrainerFn.FITTING and trainer.should_stop
+        if is_end and schedule_that_ends(flatten(pl_module.hparams)) is None:
+            self._keep_earlier(trainer)
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Save before the next update, so that ``last.ckpt`` and ``best.ckpt`` fit together."""
@@ -516,26 +511,21 @@ class ResumeCheckpoint(UpdateCallback):
         }
 
     def _keep_earlier(self, trainer: pl.Trainer) -> None:
-        """Keep the best checkpoints as they are: the last validation may replace them."""
-        for file in self.file.parent.glob(f"{EARLIER}*"):
-            file.unlink()
-        for callback in trainer.checkpoint_callbacks:
-            for file in map(Path, getattr(callback, "best_k_models", ())):
-                if file.is_file() and file.resolve().parent == self.file.resolve().parent:
-                    keep_file(file, self.file.with_name(f"{EARLIER}{file.name}"))
+        """Keep the best checkpoints, which the last validation may replace, and save the state."""
+        if trainer.is_global_zero:
+            for file in self.file.parent.glob(f"{EARLIER}*"):
+                file.unlink()
+            for callback in trainer.checkpoint_callbacks:
+                for file in map(Path, getattr(callback, "best_k_models", ())):
+                    if file.is_file() and file.resolve().parent == self.file.resolve().parent:
+                        keep_file(file, self.file.with_name(f"{EARLIER}{file.name}"))
+        trainer.save_checkpoint(self.file.with_name(f"{EARLIER}{self.file.name}"))
 
     def _save(self, trainer: pl.Trainer) -> None:
-        if self._at_end:
-            return
         started = time.monotonic()
         trainer.save_checkpoint(self.file)
         now = time.monotonic()
         self._due = now + max(60 * self.minutes, (now - started) / SHARE_OF_SAVING)
-
-
-def is_trunk(pl_module: pl.LightningModule) -> bool:
-    """Return whether a training can go on with a larger budget."""
-    return schedule_that_ends(flatten(pl_module.hparams)) is None
 
 
 def is_validation_due(trainer: pl.Trainer) -> bool:

@@ -87,7 +87,7 @@ def _trunk_in(run: Path) -> Trunk | None:
     if is_locked(run / LOCK):
         return None
     try:  # only the plain values are read: the tensors stay on the disk
-        file = run / CHECKPOINTS / LAST
+        file = _state_file(run)
         content = torch.load(file, map_location="cpu", weights_only=True, mmap=True)
         complete = all(kept.is_file() for kept in _kept(file, content).values())
         return Trunk.of(run, content) if complete else None
@@ -98,7 +98,7 @@ def _trunk_in(run: Path) -> Trunk | None:
 def _check_named(run: Path, wanted: Identity, budget: Budget) -> None:
     if is_locked(run / LOCK):
         raise UserError(f"continue={run}: another command is at work there; wait for its end")
-    trunk = Trunk.of(run, read_checkpoint(last_file(run)))
+    trunk = Trunk.of(run, read_checkpoint(_state_file(run)))
     if other := trunk.difference(wanted):
         raise UserError(
             f"continue={run}: is a training with {another(other)}; give the settings of that run, "
@@ -120,7 +120,7 @@ def take_over(run: Path, module: TranslationModule, folder: Path) -> Path:
     Rank zero copies the checkpoints that were the best until then. Raises ``UserError`` for files
     that cannot be used.
     """
-    file = last_file(run)
+    file = _state_file(run)
     content = read_checkpoint(file)
     check_sizes(file, content, module)
     for name, kept in _kept(file, content).items() if is_rank_zero() else ():
@@ -131,6 +131,16 @@ def take_over(run: Path, module: TranslationModule, folder: Path) -> Path:
         WholeCheckpoints().save_checkpoint(copy, folder / CHECKPOINTS / name)
     log.info("%s: training continues after its update %s", run, content["global_step"])
     return file
+
+
+def _state_file(run: Path) -> Path:
+    """Return the state that a longer training continues, before the last validation of a budget.
+
+    Raises ``UserError`` without a checkpoint.
+    """
+    last = last_file(run)
+    earlier = last.with_name(f"{EARLIER}{last.name}")
+    return earlier if earlier.is_file() else last
 
 
 def _kept(file: Path, content: dict[str, Any]) -> dict[str, Path]:

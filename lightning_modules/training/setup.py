@@ -21,7 +21,7 @@ from lightning_modules.ranks.updates import RankFlags, callback_of, shared_updat
 from lightning_modules.runs.files import remove_earlier
 from lightning_modules.runs.identity import checkpoint_record, fingerprints
 from lightning_modules.runs.job import Job
-from lightning_modules.runs.paths import BEST, CHECKPOINTS, TOKENIZERS, TRAINING_FILES
+from lightning_modules.runs.paths import BEST, CHECKPOINTS, EARLIER, TOKENIZERS, TRAINING_FILES
 from lightning_modules.runs.schema import Coverage, FirstWeights, Training
 from lightning_modules.training import (
     checkpoints,
@@ -87,7 +87,8 @@ def set_up_training(config: DictConfig, data: TranslationData, folder: Path) -> 
         for place in (folder, folder / CHECKPOINTS, folder / TOKENIZERS):
             remove_half_written(place)
         if own is None:
-            remove_earlier(folder, TRAINING_FILES)
+            ended = (file.name for file in (folder / CHECKPOINTS).glob(f"{EARLIER}*"))
+            remove_earlier(folder, [*TRAINING_FILES, *(f"{CHECKPOINTS}/{name}" for name in ended)])
         data.tokenizers.save(folder / TOKENIZERS)
     return TrainingSetup(config, data, module, flops, vectors, first, checkpoint)
 
