@@ -42,7 +42,7 @@ def test_a_mistake_on_one_rank_ends_all_at_once():
     with pytest.raises(UserError) as caught:
         run_on_ranks(2, rank_jobs.make_a_mistake)
     assert str(caught.value) == "model.width=0: too little"
-    assert time.monotonic() - started < 60
+    assert time.monotonic() - started < 600  # a rank that waits would take half an hour
 
 
 @pytest.mark.long
@@ -80,14 +80,14 @@ def test_no_rank_outlives_the_job(tmp_path, number, status):
         try:
             wait_until(lambda: len(list(tmp_path.iterdir())) == 2)
             job.send_signal(number)
-            assert job.wait(timeout=30) == status
+            assert job.wait(timeout=600) == status
         finally:
             job.kill()  # the job never ends by itself, and the context waits for its end
     ranks = [int(file.name) for file in tmp_path.iterdir()]
     wait_until(lambda: not any(alive(rank) for rank in ranks))
 
 
-def wait_until(met: Callable[[], bool], seconds: float = 60) -> None:
+def wait_until(met: Callable[[], bool], seconds: float = 600) -> None:
     end = time.monotonic() + seconds
     while not met():
         assert time.monotonic() < end

@@ -102,7 +102,7 @@ def test_ranks_that_srun_starts_train_one_model(cluster, tmp_path):
         env=os.environ | cluster | {"OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=900,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("test BLEU") == 1
