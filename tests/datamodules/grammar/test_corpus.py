@@ -29,6 +29,7 @@ from datamodules.grammar.languages.language import Cache
 from datamodules.grammar.meaning.phrases import Clause, inner_clauses
 from tests.datamodules.grammar.samples import SMALL, parsed_links, split
 from tests.helpers.data_settings import grammar_corpus, grammar_preset
+from tests.helpers.machine import slowness
 
 SMALLEST_OBJECT = 24  # bytes: less than any string, number or tuple that a pair could leave behind
 Result = TypeVar("Result")
@@ -293,7 +294,8 @@ def test_pairs_are_written_fast(target):
     started = time.perf_counter()
     pairs = grammar_corpus(target=target, short_share=0.5).training_pairs()  # of 17 words
     next(pairs)
-    assert time.perf_counter() - started < 1  # the tables
+    assert time.perf_counter() - started < slowness()  # the tables
     started = time.process_time()
     words = sum(pair.source_words + pair.target_words for pair in islice(pairs, PAIRS))
-    assert words / (time.process_time() - started) > LEAST_WORDS_A_SECOND
+    seconds = time.process_time() - started
+    assert words / seconds > LEAST_WORDS_A_SECOND / slowness()
