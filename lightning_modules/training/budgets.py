@@ -205,7 +205,7 @@ def first_budget(pairs: int) -> int:
     """Return the target tokens of a first training on so many pairs, to two digits.
 
     Between the points of ``FIRST_BUDGETS``, the logarithm of the tokens is linear in that of the
-    pairs; beyond them, it goes on as between the last two on that side.
+    pairs; beyond them, the line through the two nearest points continues.
     """
     points = np.log(FIRST_BUDGETS)
     place = int(np.clip(np.searchsorted(points[:, 0], np.log(pairs)), 1, len(points) - 1))

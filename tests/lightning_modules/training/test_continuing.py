@@ -1,4 +1,4 @@
-"""A training with a larger budget goes on from one with a smaller budget, as if never stopped."""
+"""A larger budget continues a training as if it had never stopped."""
 
 import csv
 import random

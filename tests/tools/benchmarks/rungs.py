@@ -6,7 +6,7 @@ is trained from the start here, one job a thread; where the schedule does not en
 that is to the digit what one training through all budgets has at that budget, and the cost is
 counted so. Give further settings at the end, such as ``data=multi30k data.root=DIR``.
 
-A second start goes on with the jobs that are missing. ``OUT/rungs.json`` keeps the figures.
+The same command, given again, trains only what is missing. ``OUT/rungs.json`` keeps the figures.
 """
 
 import argparse
@@ -42,7 +42,7 @@ SETTINGS = ["threads=1", "logger=none", "decoding=greedy", "scoring.metrics=[ble
 
 
 class Job(NamedTuple):
-    """One training."""
+    """A training to make: its system, seed and budget."""
 
     way: str
     variant: str
@@ -50,15 +50,15 @@ class Job(NamedTuple):
     seed: int
 
 
-class Tested(NamedTuple):
-    """What a training has come to."""
+class Outcome(NamedTuple):
+    """Scores and speed of a finished training."""
 
     bleu: float  # on the test set
     loss: float  # in validation, in nats per target token
     tokens_per_second: float
 
 
-def run(job: Job, out: Path, further: Sequence[str]) -> Tested:
+def run(job: Job, out: Path, further: Sequence[str]) -> Outcome:
     """Train and test, unless a start before has done so. Raises ``RuntimeError``."""
     folder = out / "-".join(map(str, job))
     command = [
@@ -75,7 +75,7 @@ def run(job: Job, out: Path, further: Sequence[str]) -> Tested:
     training: Training = result.training
     assert training.val_loss is not None
     assert training.target_tokens_per_second is not None
-    return Tested(result.scores["bleu"], training.val_loss, training.target_tokens_per_second)
+    return Outcome(result.scores["bleu"], training.val_loss, training.target_tokens_per_second)
 
 
 def tokens_of(way: str, budgets: Sequence[int]) -> float:
@@ -87,7 +87,7 @@ def tokens_of(way: str, budgets: Sequence[int]) -> float:
     return max(budgets)
 
 
-def rows(tested: dict[Job, Tested]) -> list[dict[str, Any]]:
+def rows(tested: dict[Job, Outcome]) -> list[dict[str, Any]]:
     """Return a row for each variant, budget and way: means over seeds, and pairs by seed."""
     seeds = sorted({job.seed for job in tested})
     found = []
