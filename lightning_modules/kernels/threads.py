@@ -7,20 +7,20 @@ digits may differ with the number of threads. Importing this module imports no t
 import os
 from functools import cache
 
-SPINS = 3_000
-"""Turns of a loop in which a thread of OpenMP waits before it sleeps, about 0.1 ms.
+SPINS = 30_000
+"""Turns of a loop in which a thread of OpenMP waits before it sleeps, about a millisecond.
 
 The pauses between the products of an update are mostly shorter. OpenMP's own 300,000 turns are
 longer than a time slice: beside other programs, threads then keep a processor busy while they wait
-for a thread that has none.
+for a thread that has none. docs/performance.md has the rates of several choices.
 """
 WAITING = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")
 """Environment variables with which a user decides how threads wait."""
-SMALL = 2_000_000
+SMALL = 4_000_000
 """Weights below which a recurrent model trains with one thread.
 
-It computes step by step, and the products of one step are too small to be shared: a second thread
-costs as much time of a processor as the first and saves little.
+It computes step by step, and the products of one step are too small to be shared well: a second
+thread costs as much time of a processor as the first, and saves a quarter of the time at most.
 """
 
 
