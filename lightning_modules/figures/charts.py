@@ -69,13 +69,17 @@ Pictures = Mapping[str, bytes]
 PNG_SCALE = 3  # pixels of a PNG for each point
 
 
-def data_of(rows: Iterable[Mapping[str, object]]) -> alt.Data:
-    """Return the data of a chart, one mapping for each mark.
+class SharedData(alt.Data):
+    """Data that charts share: Altair copies all that a chart holds with every layer and facet."""
 
-    Layers share the data of their chart: Altair copies what a chart holds with every step.
-    """
+    def __deepcopy__(self, memo: object) -> "SharedData":
+        return self
+
+
+def data_of(rows: Iterable[Mapping[str, object]]) -> SharedData:
+    """Return the data of a chart, one mapping for each mark."""
     with debug_mode(False):  # to check every value would take longer than to draw a heat map
-        return alt.Data(values=list(rows))
+        return SharedData(values=list(rows))
 
 
 def as_spec(chart: Chart) -> dict[str, Any]:

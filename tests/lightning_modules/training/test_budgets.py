@@ -37,8 +37,8 @@ def test_a_first_budget_is_a_whole_number_of_two_digits(pairs):
 @pytest.mark.parametrize(
     ("overrides", "tokens"),
     [
-        (["comparison=quickstart"], 1_000_000),
-        (["comparison=quickstart", "data=grammar_de"], 1_000_000),
+        (["comparison=quickstart"], 400_000),
+        (["comparison=quickstart", "data=grammar_de"], 400_000),
         (TEXT, None),
         ([*TEXT, "budget.target_tokens=5000"], 5000),
         ([*TEXT, "budget=updates"], "updates"),
