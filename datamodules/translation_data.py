@@ -73,6 +73,7 @@ class TranslationData(pl.LightningDataModule):
         self.val_sentences = val_sentences
         self.seed = seed
         self.cache_dir = Path(cache_dir)
+        self.packed = False  # whether training batches are packed too
         self._skipped = 0
 
     @cached_property
@@ -203,6 +204,12 @@ class TranslationData(pl.LightningDataModule):
         pieces = Pieces(self.encoded_corpus.encoded["train"], self.dropout)
         device = None if self.trainer is None else self.trainer.strategy.root_device
         return Feed(pieces, PieceSampler(batches, self._place), self.batching.workers, device)
+
+    def cannot_pack(self) -> str | None:
+        """Return why training batches cannot be packed, in words; None if they can."""
+        if self.tokenizer.dropout:
+            return "tokenizer.dropout cuts sentences into more tokens than a batch has room for"
+        return None
 
     def val_dataloader(self) -> DataLoader[Batch]:
         """Return the validation batches, the longest first."""

@@ -1,17 +1,26 @@
 """Which kernels a process computes with: one policy, by settings, device and what a model offers.
 
-``kernels=auto`` takes the fastest on a CUDA GPU and PyTorch's own elsewhere; ``kernels=plain`` takes
-PyTorch's own everywhere, to look for a mistake. Nothing here is timed: what was measured decides,
-so that the same command chooses the same kernels on every machine with that device.
+``kernels=auto`` takes the fastest on a CUDA GPU, and PyTorch's own elsewhere; ``kernels=plain``
+takes PyTorch's own everywhere, to look for a mistake. ``packed``, ``capture``, ``compile`` decide
+one path each, in place of the policy. Nothing is timed here, so that the same command chooses the
+same kernels on every machine with such a device.
 """
 
+from collections.abc import Mapping
 from functools import cache
 from importlib.util import find_spec
 from typing import Literal, NamedTuple
 
 import torch
 
+from datamodules.errors import UserError
+
 KernelSetting = Literal["auto", "plain"]
+WITH_GRAPHS = ("reduce-overhead", "max-autotune")
+"""Modes of ``torch.compile`` that capture CUDA graphs themselves."""
+LARGE_UPDATE = 2e12
+"""FLOPs of an update from which the GPU, not the launch of its kernels, takes the time: about 5 ms
+of an H100. Below, compiling the layers would cost a small training more time than it saves."""
 
 
 class Kernels(NamedTuple):
@@ -21,10 +30,47 @@ class Kernels(NamedTuple):
     packed: bool = False  # a Transformer trains on packed sentences, without padding
     capture: bool = False  # an update is replayed as one CUDA graph for each shape of a batch
     captured_search: bool = False  # and so is a step of a search
+    compiled: str | None = None  # mode of `torch.compile` for the blocks of a model
 
 
 PLAIN = Kernels()
 _in_use = PLAIN
+WORDS = {
+    "rows": "rows",
+    "packed": "packed sentences",
+    "capture": "captured updates",
+    "captured_search": "captured search",
+}
+"""Kernels in records, conditions and the log, by their names in ``Kernels``."""
+
+
+class Asked(NamedTuple):
+    """The settings that decide; None where the policy does."""
+
+    kernels: KernelSetting = "auto"
+    packed: bool | None = None
+    capture: bool | None = None
+    compile: str | None = "auto"  # `auto`, a mode, or None for no compilation
+
+
+class Work(NamedTuple):
+    """What the kernels of a training must fit, besides its device."""
+
+    compiles: bool  # whether the model has layers that gain from `torch.compile`
+    flops: float  # FLOPs of an update, about
+    against_packing: str | None = None  # why updates cannot be packed, in words
+    against_capture: str | None = None  # why updates cannot be captured, in words
+
+
+class Choice(NamedTuple):
+    """The kernels of a training, and why others were not chosen."""
+
+    kernels: Kernels
+    reasons: Mapping[str, str]  # in words, by the names in `Kernels`
+
+    def __str__(self) -> str:
+        without = [f"no {WORDS[name]}: {reason}" for name, reason in self.reasons.items()]
+        return "; ".join([describe_kernels(self.kernels), *without])
 
 
 @cache
@@ -44,8 +90,63 @@ def kernels_in_use() -> Kernels:
     return _in_use
 
 
-def choose_kernels(asked: KernelSetting, device: torch.device) -> Kernels:
-    """Return the kernels for a device."""
+def describe_kernels(kernels: Kernels) -> str:
+    """Return kernels in words, for records and conditions; ``plain`` for PyTorch's own."""
+    named = [words for name, words in WORDS.items() if getattr(kernels, name)]
+    if kernels.compiled is not None:
+        named.append(f"compiled ({kernels.compiled})")
+    return ", ".join(named) or "plain"
+
+
+def kernels_of_search(asked: KernelSetting, device: torch.device) -> Kernels:
+    """Return the kernels of a test, which only searches."""
     if asked == "plain" or device.type != "cuda":
         return PLAIN
-    return Kernels(rows=has_triton())
+    return Kernels(rows=has_triton(), captured_search=True)
+
+
+def kernels_of_training(asked: Asked, device: torch.device, work: Work) -> Choice:
+    """Return the kernels of a training and of its searches.
+
+    Raises ``UserError`` for settings that do not fit together, the device, or the training.
+    """
+    _check_together(asked)
+    against = {"packed": work.against_packing, "capture": work.against_capture}
+    if device.type != "cuda":
+        against = dict.fromkeys(against, "needs a CUDA GPU")
+    elif against["capture"] is None and asked.compile in WITH_GRAPHS:
+        against["capture"] = f"compile={asked.compile} captures CUDA graphs itself"
+    for name, reason in against.items():
+        if getattr(asked, name) and reason is not None:
+            raise UserError(f"{name}=true: {reason}; leave it out, or set {name}=null")
+    base = kernels_of_search(asked.kernels, device)
+    if base == PLAIN:
+        return Choice(PLAIN._replace(compiled=_mode(asked.compile)), {})
+    reasons = {name: reason for name, reason in against.items() if reason is not None}
+    reasons |= {name: f"{name}=false" for name in against if getattr(asked, name) is False}
+    if not base.rows:
+        reasons["rows"] = "Triton is not installed"
+    chosen = base._replace(**{name: name not in reasons for name in against})
+    compiled = _mode(asked.compile)
+    if asked.compile == "auto" and work.compiles and work.flops >= LARGE_UPDATE:
+        compiled = "default"
+    return Choice(chosen._replace(compiled=compiled), reasons)
+
+
+def _mode(asked: str | None) -> str | None:
+    return None if asked == "auto" else asked
+
+
+def _check_together(asked: Asked) -> None:
+    """Raise ``UserError`` for settings that contradict one another on any device."""
+    for name in ("packed", "capture"):
+        if asked.kernels == "plain" and getattr(asked, name):
+            raise UserError(
+                f"kernels=plain: takes PyTorch's own kernels alone; leave out {name}=true, or set "
+                "kernels=auto"
+            )
+    if asked.capture and asked.compile in WITH_GRAPHS:
+        raise UserError(
+            f"compile={asked.compile}: captures CUDA graphs itself; leave out capture=true, or set "
+            "compile=default"
+        )

@@ -64,13 +64,13 @@ def code_versions(config: DictConfig) -> CodeVersions:
     """
     plain: Any = OmegaConf.to_container(config)
     return CodeVersions(
-        _version(ROOT, TRAINING_CODE) + _version_of_classes(plain, ["weights"]),
-        _version(ROOT, TESTING_CODE) + _version_of_classes(plain, ["test"]),
+        code_version(ROOT, TRAINING_CODE) + _version_of_classes(plain, ["weights"]),
+        code_version(ROOT, TESTING_CODE) + _version_of_classes(plain, ["test"]),
     )
 
 
 @cache
-def _version(root: Path, places: Sequence[str]) -> str:
+def code_version(root: Path, places: Sequence[str]) -> str:
     """Return twelve hexadecimal digits, a hash of all code in folders and files below ``root``."""
     files = [file for place in places for file in code_files(root / place)]
     content = [f"{file.relative_to(root)}\n{file.read_text(encoding='utf-8')}" for file in files]
@@ -124,6 +124,7 @@ def environment() -> dict[str, Any]:
     """Return versions and hardware, for ``result.json``."""
     import torch  # here, since --help needs code versions alone
 
+    from lightning_modules.kernels.choice import describe_kernels, kernels_in_use
     from lightning_modules.kernels.device import this_processor
     from lightning_modules.kernels.precision import describe_products, products_in_use
 
@@ -137,6 +138,7 @@ def environment() -> dict[str, Any]:
         "threads": torch.get_num_threads(),
         "products": describe_products(None if gpu else products_in_use()),
         "matmul_precision": torch.get_float32_matmul_precision(),
+        "kernels": describe_kernels(kernels_in_use()),
     }
 
 

@@ -150,6 +150,7 @@ class Environment(BaseModel, extra="allow"):
     device: str | None = None  # name of the GPU, or `cpu`
     products: str = "torch"  # library of float32 products on a CPU
     matmul_precision: str = "highest"  # precision of float32 products
+    kernels: str = "plain"  # kernels on a GPU that are not PyTorch's own, in words
 
 
 class Coverage(Record):

@@ -10,6 +10,7 @@ from omegaconf import DictConfig, OmegaConf
 from datamodules.errors import UserError
 from datamodules.other_test_set import OtherTestData
 from datamodules.translation_data import TranslationData
+from lightning_modules.kernels.choice import use_kernels
 from lightning_modules.ranks.devices import is_rank_zero
 from lightning_modules.ranks.launch import on_ranks
 from lightning_modules.runs import files
@@ -33,7 +34,7 @@ log = logging.getLogger(__name__)
 
 OF_THE_TEST = (
     *("variant", "label", "seeds", "batching", "decoding", "scoring"),
-    *("products", "matmul_precision", "test_sets"),
+    *("products", "matmul_precision", "kernels", "test_sets"),
 )
 """Keys of the configuration that a test may change; the others stay as the run has recorded."""
 OF_THE_TEXT = ("data", "cleaning", "tokenizer")
@@ -56,6 +57,7 @@ def score(config: DictConfig) -> float | None:
 def score_on_ranks(config: DictConfig, scoring: Scoring, job: Job) -> float | None:
     """Test on all ranks; see ``score``."""
     prepare_process(config)
+    use_kernels(factories.search_kernels(config))
     with verify_files(config.verify):  # each rank has a process of its own
         trained = load_trained(config.checkpoint)
         before = files.read_result(trained.folder)

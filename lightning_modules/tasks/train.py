@@ -85,6 +85,7 @@ def sized_for_data(config: DictConfig) -> TranslationData:
     factories.check_classes(config)
     check_arguments(config)
     data = factories.build_data(config)
+    factories.check_kernels(config, data)
     fill_budget(config, data)
     match_size(config, data)
     OmegaConf.resolve(config)

@@ -26,12 +26,21 @@ from datamodules.tokenization import Tokenizer, is_tag
 from datamodules.translation_data import TranslationData
 from lightning_modules.decoding import Search
 from lightning_modules.decoding.search import try_model
+from lightning_modules.kernels.choice import (
+    Asked,
+    Choice,
+    Kernels,
+    Work,
+    kernels_of_search,
+    kernels_of_training,
+)
 from lightning_modules.kernels.precision import is_scaled
+from lightning_modules.ranks.devices import on_gpus, processes, visible_gpus, world_size
 from lightning_modules.runs.provenance import HARNESS
 from lightning_modules.runs.setting_checks import NO_ARGUMENTS
 from lightning_modules.training.budgets import is_open, read_budget
 from lightning_modules.training.validations import IMPROVEMENTS, MODES, VAL_LOSS
-from lightning_modules.variants import EncoderDecoder
+from lightning_modules.variants import EncoderDecoder, count_parameters
 
 log = getLogger(__name__)
 _FULL_KEY = re.compile(r"full_key: (\S+)")  # the part of a configuration that Hydra could not build
@@ -40,6 +49,8 @@ PLUGS = (
     "model.intra_attention.score",
 )
 """Settings of a model that may name classes of the user."""
+SMALL_VOCABULARY = 8
+"""Tokens of the vocabularies of a model that is built only to see what fits together."""
 
 
 def build(config: DictConfig, key: str, **arguments: Any) -> Any:
@@ -237,6 +248,65 @@ def build_search(config: DictConfig, model: EncoderDecoder) -> Search:
         try_model(f"decoding._target_={name}", model, build(own, "decoding"))
     search: Search = build(own, "decoding")
     return search
+
+
+def _device(config: DictConfig) -> torch.device:
+    """Return the kind of device on which ``trainer`` computes. Raises ``UserError``."""
+    return torch.device("cuda" if on_gpus(config.trainer, len(visible_gpus())) else "cpu")
+
+
+def search_kernels(config: DictConfig) -> Kernels:
+    """Return the kernels of a test on the trainer's device. Raises ``UserError``."""
+    return kernels_of_search(config.kernels, _device(config))
+
+
+def check_kernels(config: DictConfig, data: TranslationData) -> None:
+    """Raise ``UserError`` for ``packed=true`` or ``capture=true`` where it does not fit."""
+    if config.packed or config.capture:
+        with torch.device("meta"):
+            model = build_model(config, SMALL_VOCABULARY, SMALL_VOCABULARY)
+        choose_kernels(config, model, data)
+
+
+def choose_kernels(config: DictConfig, model: EncoderDecoder, data: TranslationData) -> Choice:
+    """Return the kernels that fit a model, its batches and the trainer's device.
+
+    Raises ``UserError`` for ``packed``, ``capture``, ``kernels`` or ``compile`` that do not fit.
+    """
+    asked = Asked(config.kernels, config.packed, config.capture, config.compile)
+    work = Work(
+        compiles=any(True for _ in model.layers()),
+        # Six for each parameter and token: Kaplan et al. 2020 (arXiv 2001.08361), section 2.1.
+        flops=6.0 * count_parameters(model) * config.batching.max_tokens,
+        against_packing=_not_forced(config) or data.cannot_pack() or model.cannot_pack(),
+        against_capture=_not_forced(config) or _divided(config) or model.cannot_capture(),
+    )
+    return kernels_of_training(asked, _device(config), work)
+
+
+def _not_forced(config: DictConfig) -> str | None:
+    """Return why the inputs of an update are not known before it, in words."""
+    forcing = config.teacher_forcing
+    return None if forcing.start == forcing.end == 1 else "teacher forcing below 1"
+
+
+def _divided(config: DictConfig) -> str | None:
+    """Return why forward and backward pass of an update are not one piece of work, in words."""
+    trainer, pieces = config.trainer, config.batching.pieces
+    if (
+        world_size() > 1
+        or processes(trainer, len(visible_gpus())) * trainer.get("num_nodes", 1) > 1
+    ):
+        return "several ranks share an update"
+    if (pieces or 1) > 1:
+        return f"batching.pieces={pieces} adds up the gradients of an update"
+    if trainer.get("strategy", "auto") != "auto":
+        return "trainer.strategy takes part in the backward pass"
+    if is_scaled(trainer.precision):
+        return f"trainer.precision={trainer.precision} scales the loss"
+    if config.activation_checkpointing:
+        return "activation_checkpointing=true runs the layers twice"
+    return None
 
 
 def compile_blocks(model: EncoderDecoder, mode: str | None) -> None:

@@ -19,6 +19,7 @@ from pytorch_lightning.utilities.exceptions import SIGTERMException
 
 from datamodules.errors import TerminatedError
 from lightning_modules.kernels import precision
+from lightning_modules.kernels.choice import PLAIN, use_kernels
 from lightning_modules.kernels.precision import keep_attention_off_cudnn, use_matmul_precision
 from lightning_modules.kernels.threads import use_threads
 from lightning_modules.ranks.updates import UpdateCallback, flags_of
@@ -38,6 +39,7 @@ def prepare_process(config: DictConfig) -> None:
     """
     precision.use_products(precision.choose_products(config.products))
     use_matmul_precision(config.matmul_precision)
+    use_kernels(PLAIN)  # until the device and the model are known
     keep_attention_off_cudnn()
     if config.keep_memory:
         keep_freed_memory()

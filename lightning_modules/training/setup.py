@@ -1,6 +1,7 @@
 """Setting a training up: its module, its trainer, its callbacks; then training with them."""
 
 from itertools import chain
+from logging import getLogger
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from datamodules.corpus import Corpus, ParallelText
 from datamodules.errors import validated
 from datamodules.files import remove_half_written
 from datamodules.translation_data import TranslationData
+from lightning_modules.kernels.choice import PLAIN, kernels_in_use, use_kernels
 from lightning_modules.kernels.threads import use_one_thread_if_small
 from lightning_modules.library_internals import end_only_by_flags
 from lightning_modules.metrics.words import WordRules, WordSettings
@@ -42,6 +44,8 @@ from lightning_modules.training.module import VALIDATIONS, TranslationModule
 from lightning_modules.training.schedules import schedule_length
 from lightning_modules.training.validations import Validation, doubts
 from lightning_modules.variants import EncoderDecoder, Recurrent, count_parameters
+
+log = getLogger(__name__)
 
 
 class TrainingSetup(NamedTuple):
@@ -76,6 +80,11 @@ def set_up_training(config: DictConfig, data: TranslationData, folder: Path) -> 
         longest = {"train (tokenizer.dropout, in characters)": data.dropout.longest()}
         factories.check_lengths(model, longest)
     data.check_batches()
+    choice = factories.choose_kernels(config, model, data)
+    use_kernels(choice.kernels)
+    data.packed = choice.kernels.packed
+    if choice.kernels != PLAIN:
+        log.info("kernels: %s", choice)
     module = build_module(config, data, model, flops)
     first = first_weights.take_weights(model, data.tokenizers, config)
     vectors = word_vectors.load_vectors(model, data.tokenizers, config)
@@ -154,7 +163,7 @@ def build_trainer(
     budget.pairs, budget.flops = pairs, setup.flops
     if config.activation_checkpointing:
         factories.recompute_layers(setup.module.model)
-    factories.compile_blocks(setup.module.model, config.compile)
+    factories.compile_blocks(setup.module.model, kernels_in_use().compiled)
     return trainer
 
 

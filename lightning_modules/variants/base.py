@@ -164,6 +164,14 @@ class EncoderDecoder(nn.Module, ABC):
         for block in self.blocks():
             block.compile(dynamic=True, **options)
 
+    def cannot_pack(self) -> str | None:
+        """Return why updates of this model need padded batches, in words; None if not."""
+        return f"{type(self).__name__} reads padded batches"
+
+    def cannot_capture(self) -> str | None:
+        """Return why updates of this model cannot be CUDA graphs, in words; None if they may be."""
+        return None
+
     def layers(self) -> Iterable[nn.Module]:
         """Return the layers that process whole sentences, for activation checkpointing.
 

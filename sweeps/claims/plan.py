@@ -27,7 +27,7 @@ from lightning_modules.runs.schema import Environment, Result
 from lightning_modules.runs.setting_checks import check_settings
 from lightning_modules.runs.settings import flatten, key_of
 from lightning_modules.training.budgets import read_budget
-from lightning_modules.training.factories import build_model
+from lightning_modules.training.factories import SMALL_VOCABULARY, build_model
 from sweeps.claims.claim import Claim, TierName
 from sweeps.claims.measures import AgreementDifference
 from sweeps.comparison.numbers import format_duration
@@ -37,8 +37,6 @@ from sweeps.launch.errors import as_user_error
 RATE = "optimizer.lr"
 GRAMMAR = "datamodules.grammar.GrammarCorpus"
 """The built-in corpus, whose categories of contrastive pairs are known."""
-SMALL_VOCABULARY = 8
-"""Tokens of the vocabularies with which a plan tries whether the sizes of a model fit."""
 TESTED = 1.3
 """Time of a whole job as a multiple of its training: start, validation and test come on top."""
 KINDS = ("target_tokens", "updates", "flops", "seconds")
@@ -46,7 +44,8 @@ KINDS = ("target_tokens", "updates", "flops", "seconds")
 DECISIVE = (
     *("data._target_", "data.name", "data.path", "variant", "tokenizer.kind"),
     *("tokenizer.vocabulary_size", "batching.max_tokens", "batching.by_length"),
-    *("threads", "compile", "trainer.precision", "trainer.devices", "trainer.num_nodes"),
+    *("threads", "kernels", "packed", "capture", "compile"),
+    *("trainer.precision", "trainer.devices", "trainer.num_nodes"),
 )
 """Settings that decide the speed of a training, besides the sizes of the model."""
 Speeds = Mapping[tuple[str, str], float]

@@ -18,8 +18,8 @@ SCOPES: dict[TierName, str] = {
     "paper": "at the paper's scale",
 }
 """What a verdict says of each tier, and no more than that."""
-PLACES = ("data.root",)
-"""Keys that say where the files of a tier's corpus lie, and not which corpus it is."""
+UNMARKED = ("data.root", "kernels", "packed", "capture", "compile")
+"""Keys that say where a tier's corpus lies, or which kernels compute, and not what is tested."""
 
 
 class Scale(NamedTuple):
@@ -32,7 +32,7 @@ class Scale(NamedTuple):
     def of(cls, tier: TierName, shared: Sequence[str]) -> Self:
         """Return the scale of a command with overrides that every run takes."""
         found = overrides_that_affect(shared, RESULTS)
-        return cls(tier, tuple(each for each in found if key_of(each) not in PLACES))
+        return cls(tier, tuple(each for each in found if key_of(each) not in UNMARKED))
 
     @property
     def scope(self) -> str:

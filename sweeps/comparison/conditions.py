@@ -9,7 +9,15 @@ from typing import Any, Literal, NamedTuple
 from pydantic import ConfigDict
 
 from lightning_modules.metrics.words import usual_tokenizer
-from lightning_modules.runs.schema import MEASURES, Data, Measure, Result, SizeMatch, Training
+from lightning_modules.runs.schema import (
+    MEASURES,
+    Data,
+    Environment,
+    Measure,
+    Result,
+    SizeMatch,
+    Training,
+)
 from lightning_modules.runs.settings import (
     flatten,
     group_files,
@@ -40,6 +48,8 @@ FOR_TRAINING = (
     "averaging",
 )
 """Conditions on settings in which systems may differ by design."""
+KERNELS = ("kernels", "packed", "capture", "compile")
+"""Settings of the kernels; which follow from a setting depends on the device and on the model."""
 MEASUREMENTS = ("seconds", "sentences_per_second")
 """Entries of ``Result.decoding`` that are not settings."""
 WITHOUT_EFFECT = ("_partial_", "fused")  # keys that change no result beyond the last digits
@@ -111,6 +121,7 @@ def check_conditions(
         *check_settings(labels, results, tuned),
         equal("products", lambda result: result.environment.products, "multiplied by {}"),
         equal("matmul precision", lambda result: result.environment.matmul_precision),
+        _check_kernels(labels, results),
         equal("code", _code_version, "version {}"),
     ]
 
@@ -342,6 +353,26 @@ def _check_parameters(labels: Sequence[str], results: Sequence[Result]) -> Condi
         smallest, largest = labels[counts.index(low)], labels[counts.index(high)]
         text += f" ({smallest} smallest, {largest} largest; at most {PARAMETER_TOLERANCE:.0%})"
     return Condition(name, spread <= PARAMETER_TOLERANCE, text)
+
+
+def _check_kernels(labels: Sequence[str], results: Sequence[Result]) -> Condition:
+    """Check that all runs had the same kernels, but for those that one policy chose by the model.
+
+    On a CPU the policy chooses PyTorch's own for every model, so that runs on a CPU and on a GPU
+    are told apart.
+    """
+    kernels = [result.environment.kernels for result in results]
+    condition = check_equal("kernels", labels, kernels)
+    settings = [{key: result.config.get(key) for key in KERNELS} for result in results]
+    differing = [key for key in KERNELS if len({str(each[key]) for each in settings}) > 1]
+    by_system = len(set(zip(labels, kernels, strict=True))) == len(set(labels))
+    if differing:
+        on_purpose = all(_on_purpose(key, results) for key in differing)
+    else:
+        on_purpose = Environment().kernels not in kernels
+    if condition.holds or not (by_system and on_purpose):
+        return condition
+    return replace(condition, holds=True, by_design=True)
 
 
 def _code_version(result: Result) -> str | None:

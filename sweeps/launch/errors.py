@@ -99,7 +99,8 @@ def as_user_error(error: Exception) -> UserError | None:
     if (asked := _memory_asked(error)) is not None:
         return UserError(
             f"out of memory{asked}: give a smaller model (scale=0.5), smaller batches "
-            "(batching.max_tokens=, batching.decode_max_tokens=) or fewer jobs side by side"
+            f"(batching.max_tokens=, batching.decode_max_tokens=){_without_graphs()} or fewer jobs "
+            "side by side"
         )
     if isinstance(error, OverrideParseException):
         return UserError(_unread_override(error.override))
@@ -110,6 +111,16 @@ def as_user_error(error: Exception) -> UserError | None:
     if _of_command_line(error):
         return UserError(_without_file(sys.argv[1:]) or _remedy(" ".join(str(error).split())))
     return None
+
+
+def _without_graphs() -> str:
+    """Return the advice to do without CUDA graphs, which keep memory, where there are some."""
+    choice = sys.modules.get("lightning_modules.kernels.choice")  # which imports torch
+    return (
+        ", updates without CUDA graphs (capture=false)"
+        if choice and choice.kernels_in_use().capture
+        else ""
+    )
 
 
 def _failed_interpolation(error: InterpolationResolutionError) -> UserError | None:

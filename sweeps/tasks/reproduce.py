@@ -25,6 +25,7 @@ from sweeps.launch.compose import use_hydra_config
 from sweeps.report.terminal import rich_table
 
 TRAINING = "lightning_modules.tasks.train.train"
+LATER = ("kernels",)  # parts of an environment that are decided once the model is built
 MOST_ROWS = 9  # values in each of two tables of the terminal, what differs first
 
 
@@ -70,7 +71,7 @@ def _surroundings(recorded: Result, settings: DictConfig) -> dict[str, ValueComp
         "commit": (recorded.git_commit, git_commit()),
         "training code": (recorded.code, code.training),
         "testing code": (recorded.testing_code, code.testing),
-        **{name: (then.get(name), now.get(name)) for name in {**now, **then}},
+        **{name: (then.get(name), now.get(name)) for name in {**now, **then} if name not in LATER},
     }
     return _compared(pairs)
 

@@ -30,6 +30,7 @@ def test_equal_runs_hold_every_condition(tmp_path):
         "averaging",
         "products",
         "matmul precision",
+        "kernels",
     ]
     names.append("code")
     assert [c.name for c in conditions] == names
@@ -64,6 +65,7 @@ def test_equal_runs_hold_every_condition(tmp_path):
             {"environment": {"matmul_precision": "high"}},
             "highest, but luong: high",
         ),
+        ("kernels", {"environment": {"kernels": "rows"}}, "plain, but luong: rows"),
         (
             "words of scores",
             {"config": {"scoring": {"tokenize": {"source": None, "target": "zh"}}}},
@@ -282,3 +284,35 @@ def test_runs_that_end_at_their_plateau_have_spent_their_budget(tmp_path):
     found = condition(collect([*runs, early]), "budget")
     assert not found.holds
     assert "ended early: bahdanau by trainer.max_steps=3" in found.text
+
+
+def on_gpus(tmp_path, kernels, **changes):
+    """The condition of kernels over runs of two systems with two seeds each."""
+    runs = []
+    for number, (variant, each) in enumerate(kernels):
+        given = {key: values[number] for key, values in changes.items()}
+        environment = {"kernels": each, "device": "a GPU"}
+        place = tmp_path / str(number)
+        runs.append(make_run(place, variant, number // 2, environment=environment, **given))
+    return condition(collect(runs), "kernels")
+
+
+PACKED, CAPTURED = "rows, packed sentences", "rows, captured updates"
+
+
+def test_the_policy_may_choose_other_kernels_for_another_model(tmp_path):
+    systems = [("none", CAPTURED), ("luong", PACKED)] * 2
+    assert on_gpus(tmp_path, systems).state == "differs by design"
+
+
+def test_seeds_of_a_system_have_the_same_kernels(tmp_path):
+    systems = [("none", CAPTURED), ("luong", PACKED), ("none", PACKED), ("luong", PACKED)]
+    assert on_gpus(tmp_path, systems).state == "NOT HELD"
+
+
+def test_kernels_that_each_command_gives_differ_by_design(tmp_path):
+    given = [{"kernels": "plain"}, {"kernels": "auto"}] * 2
+    overrides = [[f"kernels={each['kernels']}"] for each in given]
+    systems = [("none", "plain"), ("luong", PACKED)] * 2
+    found = on_gpus(tmp_path, systems, config=given, overrides=overrides)
+    assert found.state == "differs by design"
