@@ -1,5 +1,7 @@
 PYTHON ?= python3
 VENV := .venv
+MINUTES ?= 10
+DATA ?= ../shared/data
 READY := $(VENV)/.ready
 TOOLS := $(VENV)/.tools
 # Modules are compiled where they are imported: to compile all packages takes longer than to install.
@@ -7,7 +9,7 @@ INSTALL := $(VENV)/bin/python -m pip install --quiet --no-compile --constraint c
 # Python keeps compiled modules: many commands and tests start a process.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help quickstart test test-long test-all drill grammar lint types benchmark benchmark-gpu growth
+.PHONY: help quickstart test test-long test-all drill grammar lint types benchmark gpu-queue growth
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -35,8 +37,8 @@ grammar: $(TOOLS) ## Read 40,000 pairs of each two languages of the built-in cor
 benchmark: $(TOOLS) ## Time every variant beside a bare PyTorch loop
 	$(VENV)/bin/python -m tests.tools.benchmarks.speed
 
-benchmark-gpu: $(READY) ## Measure on the GPUs of this machine for eight minutes, and write docs/gpu.md
-	$(VENV)/bin/python -m tests.tools.benchmarks.gpu --minutes 8
+gpu-queue: $(TOOLS) ## Measure on a GPU what is missing, for MINUTES=10, and write docs/gpu.md; commit what it wrote
+	$(VENV)/bin/python -m tests.tools.benchmarks.gpu --minutes $(MINUTES) --data $(DATA)
 
 growth: $(TOOLS) ## Time how each cost grows with lengths, batch, vocabulary and width
 	$(VENV)/bin/python -m tests.tools.benchmarks.growth

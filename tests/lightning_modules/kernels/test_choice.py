@@ -27,7 +27,9 @@ from tests.helpers.variants import NAMES, configuration, small_model
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
 LARGE = Work(compiles=True, flops=2 * LARGE_UPDATE)
 RECURRENT = Work(compiles=False, flops=2 * LARGE_UPDATE, against_packing="reads padded batches")
-ALL = Kernels(rows=True, packed=True, capture=True, captured_search=True)
+SMALL = LARGE._replace(flops=LARGE_UPDATE / 2)
+PACKED = Kernels(rows=True, packed=True, captured_search=True)
+CAPTURED = PACKED._replace(packed=False, capture=True)
 
 
 @pytest.fixture(autouse=True)
@@ -41,14 +43,18 @@ def triton(monkeypatch):
 @pytest.mark.parametrize(
     ("asked", "device", "work", "expected"),
     [
-        (Asked(), GPU, LARGE, ALL._replace(compiled="default")),
-        (Asked(), GPU, LARGE._replace(flops=LARGE_UPDATE / 2), ALL),
-        (Asked(compile=None), GPU, LARGE, ALL),
+        (Asked(), GPU, LARGE, PACKED._replace(compiled="default")),
+        (Asked(), GPU, SMALL, CAPTURED),
+        (Asked(packed=True), GPU, SMALL, PACKED),
+        (Asked(capture=True), GPU, LARGE, CAPTURED._replace(compiled="default")),
+        (Asked(packed=False, capture=False), GPU, SMALL, Kernels(rows=True, captured_search=True)),
+        (Asked(compile=None), GPU, LARGE, PACKED),
         (Asked(compile="max-autotune"), GPU, LARGE, "max-autotune captures"),
-        (Asked(), GPU, RECURRENT, ALL._replace(packed=False)),
-        (Asked(compile="default"), GPU, RECURRENT, ALL._replace(packed=False, compiled="default")),
+        (Asked(), GPU, RECURRENT, CAPTURED),
+        (Asked(compile="default"), GPU, RECURRENT, CAPTURED._replace(compiled="default")),
         (Asked(packed=False), GPU, LARGE, "no packed sentences: packed=false"),
         (Asked(capture=False), GPU, RECURRENT, "no captured updates: capture=false"),
+        (Asked(), GPU, LARGE, "no captured updates: they are packed"),
         (Asked(), GPU, LARGE._replace(against_capture="ranks"), "no captured updates: ranks"),
         (Asked("plain"), GPU, LARGE, PLAIN),
         (Asked("plain", compile="default"), GPU, LARGE, PLAIN._replace(compiled="default")),
@@ -69,6 +75,7 @@ def test_settings_device_and_model_decide(asked, device, work, expected):
 @pytest.mark.parametrize(
     ("asked", "device", "work", "line"),
     [
+        (Asked(packed=True, capture=True), GPU, LARGE, "capture=true: packed updates are not"),
         (Asked(packed=True), CPU, LARGE, "packed=true: needs a CUDA GPU"),
         (Asked(capture=True), CPU, LARGE, "capture=true: needs a CUDA GPU"),
         (Asked(packed=True), GPU, RECURRENT, "packed=true: reads padded batches"),
@@ -103,13 +110,13 @@ def test_a_search_has_kernels_of_its_own():
 
 def test_the_environment_says_what_computes():
     assert environment()["kernels"] == "plain"
-    use_kernels(ALL._replace(compiled="default"))
-    words = "rows, packed sentences, captured updates, captured search, compiled (default)"
+    use_kernels(PACKED._replace(compiled="default"))
+    words = "rows, packed sentences, captured search, compiled (default)"
     assert environment()["kernels"] == describe_kernels(kernels_in_use()) == words
 
 
 def test_the_next_job_of_a_process_begins_with_plain_kernels():
-    use_kernels(ALL)
+    use_kernels(PACKED)
     prepare_process(configuration("threads=null", "keep_memory=false"))
     assert kernels_in_use() == PLAIN
 

@@ -40,10 +40,13 @@ WINDOW = 10  # updates between two readings of the clock
 
 
 class Windows:
-    """Real target tokens per second of all ranks, by windows of updates; the first warms up."""
+    """Real target tokens per second of all ranks, by windows of updates.
 
-    def __init__(self, count: int) -> None:
-        self.count = count
+    The first ``warm_up`` windows do not count.
+    """
+
+    def __init__(self, count: int, warm_up: int = 1) -> None:
+        self.count, self.warm_up = count, warm_up
         self.rates: list[float] = []
         self.updates: list[float] = []
         self._updates = self._tokens = 0
@@ -57,7 +60,7 @@ class Windows:
             if batch.src.is_cuda:
                 torch.cuda.synchronize()
             now = time.perf_counter()
-            if self._updates > WINDOW:
+            if self._updates > WINDOW * self.warm_up:
                 self.rates.append(self._tokens / (now - self._started))
                 self.updates.append((now - self._started) / WINDOW)
             self._started, self._tokens = now, 0

@@ -1,1 +1,1 @@
-"""What a GPU makes of each variant: ``make benchmark-gpu`` measures and writes ``docs/gpu.md``."""
+"""What a GPU makes of the harness: ``make gpu-queue`` measures, and writes ``docs/gpu.md``."""
