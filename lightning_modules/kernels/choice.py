@@ -130,11 +130,11 @@ def kernels_of_training(asked: Asked, device: torch.device, work: Work) -> Choic
         reasons = {"capture": "they are packed"} if packs else {"packed": "updates are captured"}
     if not base.rows:
         reasons["rows"] = "Triton is not installed"
-    chosen = base._replace(**{name: name not in reasons for name in against})
     compiled = _mode(asked.compile)
     if asked.compile == "auto" and work.compiles and work.flops >= LARGE_UPDATE:
         compiled = "default"
-    return Choice(chosen._replace(compiled=compiled), reasons)
+    packed, capture = (name not in reasons for name in ("packed", "capture"))
+    return Choice(base._replace(packed=packed, capture=capture, compiled=compiled), reasons)
 
 
 def _mode(asked: str | None) -> str | None:

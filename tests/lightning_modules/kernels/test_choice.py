@@ -1,7 +1,5 @@
 """The policy that chooses kernels: by settings, device, and what a model offers."""
 
-import logging
-
 import pytest
 import torch
 
@@ -21,6 +19,7 @@ from lightning_modules.kernels.choice import (
 from lightning_modules.runs.provenance import environment
 from lightning_modules.training import factories
 from lightning_modules.training.process import prepare_process
+from tests.helpers.commands import TINY, mistake, places
 from tests.helpers.refusals import refused
 from tests.helpers.variants import NAMES, configuration, small_model
 
@@ -171,7 +170,14 @@ def test_data_may_refuse_to_be_packed(one_gpu):
 
 
 @pytest.mark.parametrize("key", ["packed", "capture"])
-def test_asking_for_a_path_is_refused_before_text_is_read(key, caplog):
-    caplog.set_level(logging.INFO)
+def test_a_path_that_does_not_fit_is_refused_without_a_model(key):
     with refused(f"{key}=true: needs a CUDA GPU"):
         factories.check_kernels(configuration("model=transformer", f"{key}=true"), Batches())
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("given", ["packed=true", "capture=true"])
+def test_a_command_refuses_before_it_reads_text(given, tmp_path):
+    line = mistake(*TINY, *places(tmp_path), "logger=none", "model=transformer", given)
+    assert line == f"error: {given}: needs a CUDA GPU; leave it out, or set {given[:-4]}null"
+    assert not (tmp_path / "cache").exists()

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from lightning_modules.kernels.choice import PLAIN, use_kernels
 from sweeps.launch.errors import as_user_error
 from tests.helpers.commands import ROOT, TINY, inside, mistake, places
 from tests.helpers.variants import CONF
@@ -21,6 +22,16 @@ RUN = [sys.executable, "run.py"]
 def test_a_machine_without_memory_is_a_mistake_of_the_user(error):
     line = str(as_user_error(error))
     assert line.startswith("out of memory: give a smaller model (scale=0.5)")
+
+
+def test_too_little_memory_for_cuda_graphs_names_their_setting():
+    use_kernels(PLAIN._replace(capture=True))
+    try:
+        line = str(as_user_error(torch.cuda.OutOfMemoryError("CUDA")))
+    finally:
+        use_kernels(PLAIN)
+    assert "smaller batches (batching.max_tokens=, batching.decode_max_tokens=), updates" in line
+    assert "capture=false" in line
 
 
 def test_the_memory_that_a_cpu_refuses_is_told():

@@ -7,7 +7,7 @@ figure to FILE as soon as it is there: an item that is ended keeps what it has f
 import argparse
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -49,8 +49,8 @@ class Item(NamedTuple):
         return code_version(ROOT, self.code)
 
 
-def run_tests(tests: str, marks: str, bench: Bench) -> None:
-    """Run tests of a file or folder with these marks; in miniature, only collect them."""
+def run_tests(arguments: Sequence[str], bench: Bench) -> None:
+    """Run tests by arguments of pytest; in miniature, only collect them."""
     import pytest
 
     from tests.tools.benchmarks.gpu.outcomes import Outcomes, workers
@@ -58,7 +58,7 @@ def run_tests(tests: str, marks: str, bench: Bench) -> None:
     found = Outcomes(bench.say)
     how = ["--collect-only", "-q"] if bench.miniature else workers()
     status = pytest.main(
-        [str(ROOT / tests), "-m", marks, "-p", "no:cacheprovider", *how], plugins=[found]
+        [*arguments, f"--rootdir={ROOT}", "-p", "no:cacheprovider", *how], plugins=[found]
     )
     found.report()
     if status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
@@ -132,12 +132,16 @@ def all_items() -> list[Item]:
             others.append(_system(name, size, precision, "search"))
         others += [_system(name, size, precision, "auto", "loop", "plain") for name in LOOPS]
     known = {item.name for item in aims}
-    tests = partial(run_tests, "tests", "gpu and not exhaustive")
-    waits = partial(run_tests, WAITS, "gpu")
+    tests = ["tests/gpu", f"--ignore={WAITS}", "-m", "gpu and not exhaustive"]
     trainings = f"{HERE}/trainings.py"
     return [
-        Item("tests", 240, (*TRAINING_CODE, "tests/gpu"), tests),
-        Item("waits", 90, (*UPDATES, WAITS, f"{HERE}/measuring.py"), waits),
+        Item("tests", 240, (*TRAINING_CODE, "tests/gpu"), partial(run_tests, tests)),
+        Item(
+            "waits",
+            90,
+            (*UPDATES, WAITS, f"{HERE}/measuring.py"),
+            partial(run_tests, [WAITS, "-m", "gpu"]),
+        ),
         Item("probe", 120, (*UPDATES, f"{HERE}/probe.py"), probe),
         *aims,
         Item("claims at bench scale", 540, (*TRAINING_CODE, trainings), train_for_claims),

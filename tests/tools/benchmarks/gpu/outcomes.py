@@ -25,8 +25,9 @@ class Outcomes:
                 self._say({"failed": report.nodeid, "why": " ".join(why.split())[:SHOWN]})
 
     def pytest_collection_finish(self, session: Any) -> None:
-        """Count what is collected."""
-        self._counts["collected"] = len(session.items)
+        """Count what is collected, where nothing is run."""
+        if session.config.option.collectonly:
+            self._counts["collected"] = len(session.items)
 
     def report(self) -> None:
         """Keep the counts."""

@@ -31,8 +31,8 @@ class RandomWords(Corpus):
         random = np.random.default_rng([*sizes].index(name))
         lengths = np.exp(random.normal(np.log(MEDIAN), SPREAD, sizes[name]))
         ratios = np.exp(random.normal(0, RATIO_SPREAD, sizes[name]))
-        sides = [self._sentences(random, each) for each in (lengths, lengths * ratios)]
-        return ParallelText(*sides)
+        src, tgt = (self._sentences(random, each) for each in (lengths, lengths * ratios))
+        return ParallelText(src, tgt)
 
     def _sentences(self, random: np.random.Generator, lengths: np.ndarray) -> list[str]:
         whole = lengths.round().clip(SHORTEST, LONGEST).astype(np.int64)

@@ -67,6 +67,7 @@ def train_system(model: str, bench: Bench) -> None:
         *("tokenizer=bpe", "tokenizer.shared=true", "tokenizer.vocabulary_size=8000"),
         *("batching.max_tokens=25_000", "trainer.precision=bf16-mixed", "decoding.bf16=true"),
         *("scheduler=inverse_sqrt", "scheduler.warmup_updates=400", "scoring.metrics=[bleu]"),
+        "scoring.edges=[10,20,30,40,50,60,80]",
         f"budget.target_tokens={TRAINED}",
     ]
     if bench.miniature:
