@@ -24,7 +24,8 @@ DEVICES = [
 class Strict(pl.Callback):
     """Let torch refuse to wait in updates of known shapes that log nothing."""
 
-    def __init__(self) -> None:
+    def __init__(self, device: str) -> None:
+        self.device = device
         self.updates = 0  # in which torch refused
         self._seen: Counter[tuple[int, ...]] = Counter()
 
@@ -35,18 +36,17 @@ class Strict(pl.Callback):
         self._seen[shape] += 1
         if self._seen[shape] > KNOWN and not pl_module.logs_now:
             self.updates += 1
-            _refuse_waits("error", batch)
+            self._refuse_waits("error")
 
     def on_train_batch_end(
         self, trainer: pl.Trainer, pl_module: Any, outputs: Any, batch: Batch, batch_idx: int
     ) -> None:
-        _refuse_waits("default", batch)
+        self._refuse_waits("default")
         trainer.should_stop |= self.updates == ENOUGH or trainer.global_step == UPDATES
 
-
-def _refuse_waits(mode: str, batch: Batch) -> None:
-    if batch.src.is_cuda:
-        torch.cuda.set_sync_debug_mode(mode)
+    def _refuse_waits(self, mode: str) -> None:
+        if self.device == "cuda":
+            torch.cuda.set_sync_debug_mode(mode)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -55,7 +55,7 @@ def test_an_update_waits_for_nothing(name, device):
     precision = "bf16" if device == "cuda" else "float32"
     given = training_overrides(System("Transformer", "laptop", precision), MINIATURE, device)
     few = ["data.train_size=12", f"model={name}"]  # so that shapes come again
-    strict = Strict()
+    strict = Strict(device)
     try:
         with training([*given[1:], *few], strict) as (trainer, setup):
             trainer.fit(setup.module, datamodule=setup.data)

@@ -57,7 +57,7 @@ class Windows:
         self._updates += 1
         self._tokens += batch.update_tokens
         if self._updates % WINDOW == 0:
-            if batch.src.is_cuda:
+            if torch.cuda.is_initialized():
                 torch.cuda.synchronize()
             now = time.perf_counter()
             if self._updates > WINDOW * self.warm_up:

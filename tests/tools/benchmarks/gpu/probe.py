@@ -154,12 +154,12 @@ def losses(bench: Bench, sizes: Sizes) -> None:
 
 def attentions(bench: Bench, sizes: Sizes) -> None:
     """Measure attention of packed sentences, and of padded ones as torch computes it."""
-    from datamodules.batching.packed import pack
+    from datamodules.batching.packed import pack_sentences
     from lightning_modules.kernels.packed_attention import Spans, packed_attention
 
     lengths = _lengths(sizes.tokens)
     padded = [np.full((lengths.shape[1], each.max()), 4) for each in lengths]
-    packed = pack(padded[0], padded[1], padded[1], lengths, sizes.tokens)
+    packed = pack_sentences(padded[0], padded[1], padded[1], lengths, sizes.tokens)
     src, tgt, across, back = (
         each.to(bench.device)
         for each in (packed.src_spans, packed.tgt_spans, packed.src_of_tgt, packed.tgt_of_src)
