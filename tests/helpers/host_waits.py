@@ -2,25 +2,12 @@
 
 from typing import Any
 
-import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-aten = torch.ops.aten
-ALWAYS = {
-    aten._local_scalar_dense,  # item, int(tensor), float(tensor), bool(tensor)
-    aten.equal,
-    aten.is_nonzero,
-    aten.nonzero,
-    aten.masked_select,
-    aten._unique,
-    aten._unique2,
-    aten.unique_dim,
-    aten.unique_consecutive,
-}
-"""Operators whose result, or the size of whose result, the processor must know."""
-INDEXING = {aten.index, aten.index_put, aten.index_put_, aten._index_put_impl_}
+from lightning_modules.kernels.replay import waits_for_device
+
 SILENT = {Tensor.cpu, Tensor.tolist}
 """Functions that copy to the processor; for a tensor on a CPU they call no operator."""
 
@@ -53,7 +40,7 @@ class HostWaits(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        if waits(func, args, kwargs):
+        if waits_for_device(func, args, kwargs):
             self.where.append(str(func))
         return func(*args, **kwargs)
 
@@ -66,18 +53,3 @@ class _SilentCopies(TorchFunctionMode):
         if func in SILENT and args[0].is_cpu:
             self._where.append(f"Tensor.{func.__name__}")
         return func(*args, **(kwargs or {}))
-
-
-def waits(func: Any, args: Any, kwargs: Any) -> bool:
-    """Return whether an operator makes the processor wait for the device of its tensors."""
-    packet = func.overloadpacket
-    if packet in INDEXING:
-        return any(index is not None and index.dtype == torch.bool for index in args[1])
-    if packet is aten.repeat_interleave:  # the operator with a tensor of counts
-        return kwargs.get("output_size") is None
-    if packet is aten._to_copy:
-        target = kwargs.get("device")
-        return target is not None and target.type == "cpu" and not args[0].is_cpu
-    if packet is aten.copy_:
-        return args[0].is_cpu and not args[1].is_cpu
-    return packet in ALWAYS
