@@ -91,16 +91,22 @@ LOSS_ROWS = 512
 
 
 def output_loss(
-    features: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, label_smoothing: float
+    features: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    targets: Tensor,
+    label_smoothing: float,
+    count: Tensor | None = None,
 ) -> Tensor:
     """Return ``cross_entropy(linear(features, weight, bias), targets, label_smoothing=…)``.
 
-    Features are ``(positions, features)``, targets ``(positions,)``. The backward pass may run only
-    once. Under autocast, products have the dtype of autocast.
+    Features are ``(positions, features)``, targets ``(positions,)``. With a ``count`` ``()`` of
+    real positions, the other positions have the target -1, no loss and no gradient. The backward
+    pass may run only once. Under autocast, products have the dtype of autocast.
     """
     inputs = (features, weight, bias)
     needs_gradients = torch.is_grad_enabled() and any(t.requires_grad for t in inputs)
-    return _OutputLoss.apply(*inputs, targets, label_smoothing, needs_gradients)
+    return _OutputLoss.apply(*inputs, targets, label_smoothing, needs_gradients, count)
 
 
 class _OutputLoss(torch.autograd.Function):
@@ -115,6 +121,7 @@ class _OutputLoss(torch.autograd.Function):
         targets: Tensor,
         smoothing: float,
         needs_gradients: bool,
+        count: Tensor | None,
     ) -> Tensor:
         ctx.dtypes = features.dtype, weight.dtype, weight.dtype
         ctx.gradients = None
@@ -127,16 +134,18 @@ class _OutputLoss(torch.autograd.Function):
             chunk = chunk_size(total.device, total.itemsize * len(weight), LOSS_ROWS)
             for start in range(0, len(features), chunk):
                 rows = slice(start, start + chunk)
-                logits = multiply(features[rows], weight.T, bias, aligned=True).to(total.dtype)
-                total += _loss_and_gradient(logits, targets[rows, None], smoothing)
+                logits = multiply(features[rows], weight.T, bias, aligned=True)
+                logits = logits.to(total.dtype)
+                padded = count is not None
+                total += _loss_and_gradient(logits, targets[rows, None], smoothing, padded)
                 if sums is not None and grad_features is not None:
                     grad_logits = logits.to(dtype)
                     grad_features[rows] = multiply(grad_logits, weight)
                     sums.add(grad_logits, features[rows])
         if sums is not None:
             ctx.gradients = grad_features, sums.weight, sums.bias
-        ctx.positions = len(features)
-        return total / len(features)
+        ctx.positions = len(features) if count is None else count
+        return total / ctx.positions
 
     @staticmethod
     @once_differentiable
@@ -148,7 +157,7 @@ class _OutputLoss(torch.autograd.Function):
             for grad, dtype in zip(ctx.gradients, ctx.dtypes, strict=True)
         ]
         ctx.gradients = None
-        return *gradients, None, None, None
+        return *gradients, None, None, None, None
 
 
 class _GradientSums:
@@ -164,16 +173,23 @@ class _GradientSums:
         if grad_logits.dtype == dtype:
             self.weight = multiply_transposed(grad_logits, features, self.weight)
         else:
-            product = (grad_logits.T @ features).to(dtype)
+            if grad_logits.is_cuda:
+                product = torch.mm(grad_logits.T, features, out_dtype=dtype)
+            else:  # torch has no such product there
+                product = (grad_logits.T @ features).to(dtype)
             self.weight = product if self.weight is None else self.weight.add_(product)
         self.bias += grad_logits.sum(0, dtype=dtype)
 
 
-def _loss_and_gradient(logits: Tensor, targets: Tensor, smoothing: float) -> Tensor:
+def _loss_and_gradient(logits: Tensor, targets: Tensor, smoothing: float, padded: bool) -> Tensor:
     """Return the loss, summed over positions, and turn ``logits`` into its gradient.
 
     All in place and with one exponential: passes over the logits dominate the cost of a loss.
+    ``padded`` positions, with the target -1, have neither loss nor gradient.
     """
+    padding = targets < 0 if padded else None
+    if padding is not None:
+        targets = targets.clamp(min=0)
     target_logits = logits.gather(1, targets).squeeze(1) * (1 - smoothing)
     if smoothing:
         target_logits += logits.mean(1) * smoothing
@@ -183,4 +199,8 @@ def _loss_and_gradient(logits: Tensor, targets: Tensor, smoothing: float) -> Ten
     if smoothing:
         logits.sub_(smoothing / logits.shape[1])
     logits.scatter_add_(1, targets, logits.new_full(targets.shape, smoothing - 1))
-    return (total.log_() + largest).sum() - target_logits.sum()
+    log_total = total.log_() + largest
+    if padding is None:
+        return log_total.sum() - target_logits.sum()
+    logits.masked_fill_(padding, 0)
+    return (log_total - target_logits.unsqueeze(1)).masked_fill_(padding, 0).sum()

@@ -118,9 +118,23 @@ class EncoderDecoder(nn.Module, ABC):
     def logits(self, features: Tensor) -> Tensor:
         """Project to the target vocabulary: ``(…, features) -> (…, vocabulary)``."""
 
-    def loss(self, features: Tensor, tokens: Tensor, label_smoothing: float = 0.0) -> Tensor:
-        """Return the mean cross-entropy in nats: ``(positions, features), (positions,) -> ()``."""
-        return cross_entropy(self.logits(features), tokens, label_smoothing=label_smoothing)
+    def loss(
+        self,
+        features: Tensor,
+        tokens: Tensor,
+        label_smoothing: float = 0.0,
+        count: Tensor | None = None,
+    ) -> Tensor:
+        """Return the mean cross-entropy in nats: ``(positions, features), (positions,) -> ()``.
+
+        With a ``count`` ``()`` of real positions, the tokens at other positions are -1, and the
+        loss is the mean over real positions.
+        """
+        logits = self.logits(features)
+        if count is None:
+            return cross_entropy(logits, tokens, label_smoothing=label_smoothing)
+        options: Any = {"ignore_index": -1, "reduction": "sum", "label_smoothing": label_smoothing}
+        return cross_entropy(logits, tokens, **options) / count
 
     def token_losses(self, features: Tensor, tokens: Tensor) -> Tensor:
         """Return the cross-entropy of each position in nats, in float32.
@@ -275,9 +289,15 @@ class EmbeddedEncoderDecoder(EncoderDecoder):
         return self.output(features)
 
     @override
-    def loss(self, features: Tensor, tokens: Tensor, label_smoothing: float = 0.0) -> Tensor:
+    def loss(
+        self,
+        features: Tensor,
+        tokens: Tensor,
+        label_smoothing: float = 0.0,
+        count: Tensor | None = None,
+    ) -> Tensor:
         output = self.output
-        return output_loss(features, output.weight, output.bias, tokens, label_smoothing)
+        return output_loss(features, output.weight, output.bias, tokens, label_smoothing, count)
 
     @property
     @override

@@ -34,6 +34,22 @@ def test_output_loss_equals_cross_entropy(positions, smoothing, dtype, monkeypat
     )
 
 
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_padding_has_neither_loss_nor_gradient(smoothing, monkeypatch):
+    monkeypatch.setattr(chunked, "LOSS_ROWS", 7)
+    goal = torch.randint(0, 11, (20,), generator=torch.Generator().manual_seed(1))
+    goal[[0, 6, 7, 19]] = -1
+    real = goal >= 0
+    both(
+        lambda x, w, b: output_loss(x, w, b, goal, smoothing, real.sum()),
+        lambda x, w, b: cross_entropy(
+            plain_linear(x[real], w, b), goal[real], label_smoothing=smoothing
+        ),
+        [random(20, 5), random(11, 5), random(11)],
+        1e-12,
+    )
+
+
 def test_output_loss_of_a_tied_table_adds_to_the_gradient_of_the_embedding():
     table, bias, goal = random(11, 5), random(11), torch.tensor([3, 4, 3])
     both(
