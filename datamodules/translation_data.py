@@ -30,6 +30,7 @@ from datamodules.batching import (
     TokenBatchSampler,
     WholeBatches,
     as_built,
+    room_for,
 )
 from datamodules.cleaning import Cleaning
 from datamodules.corpus import SPLITS, Corpus, ParallelText, Split, fingerprint_of
@@ -201,7 +202,7 @@ class TranslationData(pl.LightningDataModule):
         """Return the training batches in pieces, in another order in each epoch."""
         batches = self._training_batches()
         batches.skip(self._skipped)
-        pieces = Pieces(self.encoded_corpus.encoded["train"], self.dropout)
+        pieces = Pieces(self.encoded_corpus.encoded["train"], self.dropout, self._room)
         device = None if self.trainer is None else self.trainer.strategy.root_device
         return Feed(pieces, PieceSampler(batches, self._place), self.batching.workers, device)
 
@@ -243,6 +244,14 @@ class TranslationData(pl.LightningDataModule):
         ranks = self.trainer.world_size
         pieces = ranks * self.trainer.accumulate_grad_batches
         return Place(self.trainer.global_rank, ranks, pieces)
+
+    @property
+    def _room(self) -> int | None:
+        """Room for the tokens of a packed batch; None if batches are not packed."""
+        if not self.packed:
+            return None
+        longest = int(self.encoded_corpus.encoded["train"].longest.max(initial=0))
+        return room_for(self.batching.max_tokens, longest, self._place.pieces)
 
     def _training_batches(self) -> TokenBatchSampler:
         return copy(self._counted_batches)

@@ -63,15 +63,26 @@ class PieceSampler(Sampler[UpdatePiece]):
 class Pieces(Dataset[Batch]):
     """Encoded sentence pairs; an item is a piece of an update."""
 
-    def __init__(self, pairs: EncodedPairs, dropout: BpeDropout | None = None) -> None:
-        """Store the pairs; ``dropout`` cuts the sentences of an update anew."""
+    def __init__(
+        self, pairs: EncodedPairs, dropout: BpeDropout | None = None, room: int | None = None
+    ) -> None:
+        """Store the pairs; ``dropout`` cuts the sentences of an update anew.
+
+        Batches are packed too, in streams of ``room`` tokens, unless it is None.
+        """
         self.pairs = pairs
         self.dropout = dropout
+        self.room = room
 
     def __len__(self) -> int:
         return len(self.pairs)
 
     def __getitem__(self, piece: UpdatePiece) -> Batch:
+        """Return a piece of an update."""
+        batch = self._padded(piece)
+        return batch if self.room is None else batch.pack(self.room)
+
+    def _padded(self, piece: UpdatePiece) -> Batch:
         """Return every ``pieces``-th sentence of the update, so that pieces are alike in length.
 
         If the update has fewer sentences than pieces, the remaining pieces repeat the last sentence

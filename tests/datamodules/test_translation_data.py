@@ -212,6 +212,16 @@ def test_a_pass_leaves_global_random_state_alone(data):
     assert torch.get_rng_state().equal(before)
 
 
+def test_training_batches_are_packed_where_a_model_reads_them_so(data):
+    made = data()
+    made.packed = True
+    assert made.cannot_pack() is None
+    batches = list(made.train_dataloader())
+    assert {len(batch.packed.src) for batch in batches} == {128}  # 64 tokens, rounded up
+    assert sum(int(batch.packed.tgt_tokens) for batch in batches) == made.training_pairs.tokens
+    assert {batch.packed for batch in made.val_dataloader()} == {None}
+
+
 class Listener(pl.LightningModule):
     """A module that learns nothing and records the sentence ids of each batch."""
 
