@@ -42,7 +42,7 @@ def write_model(library: ModuleType, model: Transformer, positions: int, folder:
     for side, written, table, encoding in sides:
         written.weight = _array(table.weight)
         nothing = torch.zeros(1, positions, table.embedding_dim)
-        side.position_encodings.encodings = _array(encoding(nothing, 0)[0])
+        side.position_encodings.encodings = _array(encoding(nothing, torch.arange(positions))[0])
     if pre_norm:
         _set_norm(spec.encoder.layer_norm, cast(nn.LayerNorm, model.encoder_norm))
         _set_norm(spec.decoder.layer_norm, cast(nn.LayerNorm, model.decoder_norm))

@@ -144,8 +144,12 @@ class TranslationModule(Translator):
     def loss(self, batch: Batch, label_smoothing: float = 0.0, share: float = 1.0) -> Tensor:
         """Return the mean cross-entropy in nats over real target tokens; no padding is projected.
 
-        The decoder reads a ``share`` of the reference tokens.
+        The decoder reads a ``share`` of the reference tokens; in a packed batch, all.
         """
+        if batch.packed is not None:
+            features = self.model.decode_packed(batch.packed)
+            tgt_out = batch.packed.tgt_out
+            return self.model.loss(features, tgt_out, label_smoothing, batch.packed.tgt_tokens)
         features = self.decode(batch, share).features
         return self.model.loss(*batch.real_targets(features), label_smoothing)
 

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 from typing_extensions import override
 
+from datamodules.batching import Packed
 from datamodules.tokenization import PAD
 from lightning_modules.kernels.chunked import output_loss
 from lightning_modules.kernels.products import LinearLayer
@@ -182,9 +183,9 @@ class EncoderDecoder(nn.Module, ABC):
         """Return why updates of this model need padded batches, in words; None if not."""
         return f"{type(self).__name__} reads padded batches"
 
-    def cannot_capture(self) -> str | None:
-        """Return why updates of this model cannot be CUDA graphs, in words; None if they may be."""
-        return None
+    def decode_packed(self, packed: Packed) -> Tensor:
+        """Return the features of packed sentences, ``(room, features)``; see ``cannot_pack``."""
+        raise NotImplementedError
 
     def layers(self) -> Iterable[nn.Module]:
         """Return the layers that process whole sentences, for activation checkpointing.

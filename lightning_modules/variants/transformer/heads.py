@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 from typing_extensions import override
 
+from lightning_modules.kernels.packed_attention import Spans, packed_attention
 from lightning_modules.kernels.precision import fused_attention_type
 from lightning_modules.kernels.products import LinearLayer
 
@@ -17,8 +18,8 @@ Positions = Literal["sinusoidal", "learned", "rotary", "relative", "none"]
 class InputPositions(nn.Module):
     """No positions at the input, for position encodings in the self-attentions."""
 
-    def forward(self, embedded: Tensor, start: int) -> Tensor:
-        """Add positions from ``start`` to ``embedded`` ``(batch, positions, width)``."""
+    def forward(self, embedded: Tensor, positions: Tensor) -> Tensor:
+        """Add ``positions`` ``(positions,)`` to ``embedded`` ``(…, positions, width)``."""
         return embedded
 
 
@@ -26,10 +27,9 @@ class Sinusoidal(InputPositions):
     """Add ``sinusoids`` (Vaswani et al. 2017, section 3.5)."""
 
     @override
-    def forward(self, embedded: Tensor, start: int) -> Tensor:
-        _, length, width = embedded.shape
-        positions = torch.arange(start, start + length, device=embedded.device)
-        return embedded + sinusoids(positions, width, embedded.dtype).to(embedded.dtype)
+    def forward(self, embedded: Tensor, positions: Tensor) -> Tensor:
+        encoded = sinusoids(positions, embedded.shape[-1], embedded.dtype)
+        return embedded + encoded.to(embedded.dtype)
 
 
 class LearnedPositions(InputPositions):
@@ -44,8 +44,7 @@ class LearnedPositions(InputPositions):
         nn.init.normal_(self.table.weight, std=width**-0.5)
 
     @override
-    def forward(self, embedded: Tensor, start: int) -> Tensor:
-        positions = torch.arange(start, start + embedded.shape[1], device=embedded.device)
+    def forward(self, embedded: Tensor, positions: Tensor) -> Tensor:
         return embedded + self.table(positions.clamp(max=self.table.num_embeddings - 1))
 
 
@@ -183,6 +182,22 @@ class MultiHeadAttention(nn.Module):
         heads, weights = self._attend(inputs, memory, mask, causal, need_weights, start)
         averaged = None if weights is None else weights.mean(1).to(inputs.device)
         return self.out(heads.transpose(1, 2).flatten(2)).to(inputs.device), averaged
+
+    def attend_packed(self, inputs: Tensor, memory: Tensor, spans: Spans) -> Tensor:
+        """Return results ``(queries, width)`` of packed sentences, as ``forward`` of padded ones.
+
+        Queries come from ``inputs`` ``(queries, width)``, keys from ``memory`` ``(keys, width)``.
+        """
+        query, keys, values = (
+            project(given).unflatten(-1, (self.heads, -1))
+            for project, given in ((self.query, inputs), (self.key, memory), (self.value, memory))
+        )
+        if self.positions.reads_positions:
+            query, keys = (
+                self.positions.rotate(projected.transpose(0, 1), spans.positions).transpose(0, 1)
+                for projected in (query, keys)
+            )
+        return self.out(packed_attention(query, keys, values, spans).flatten(1))
 
     def head_weights(
         self, inputs: Tensor, memory: KeysValues, mask: Tensor | None = None

@@ -1,6 +1,6 @@
 """Vaswani et al. 2017, section 3.1: the layers of the encoder and of the decoder."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from torch import Tensor, nn
 
@@ -8,6 +8,7 @@ from lightning_modules.kernels.products import LinearLayer
 from lightning_modules.variants.base import Options, Placement, Tied
 from lightning_modules.variants.transformer.heads import (
     AttentionPositions,
+    InputPositions,
     KeysValues,
     MultiHeadAttention,
     Positions,
@@ -64,6 +65,18 @@ class TransformerOptions(Options):
         return MultiHeadAttention(self.width, self.heads, *self.head_sizes)
 
 
+def enter(
+    embedded: Tensor, scale: float, positions: InputPositions, places: Tensor, dropout: nn.Module
+) -> Tensor:
+    """Return embeddings with their scale and positions, ``(…, positions, width)``.
+
+    ``embedded`` has this shape too; ``places`` are the positions in a sentence, ``(positions,)``
+    (sections 3.4 and 3.5).
+    """
+    entered: Tensor = dropout(positions(embedded * scale, places))
+    return entered
+
+
 class FeedForward(nn.Sequential):
     """``max(0, x W_1 + b_1) W_2 + b_2`` (section 3.3)."""
 
@@ -82,12 +95,16 @@ class Residual(nn.Module):
         self.dropout = nn.Dropout(options.dropout)
         self.pre_norm = options.pre_norm
 
+    def around(self, states: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        """Return the states behind a sublayer, ``(…, width)``."""
+        return self.leave(states, sublayer(self.enter(states)))
+
     def enter(self, states: Tensor) -> Tensor:
-        """Return the input of the sublayer, ``(batch, positions, width)``."""
+        """Return the input of the sublayer, ``(…, width)``."""
         return self.norm(states) if self.pre_norm else states
 
     def leave(self, states: Tensor, result: Tensor) -> Tensor:
-        """Add the result of the sublayer, ``(batch, positions, width)``."""
+        """Add the result of the sublayer, ``(…, width)``."""
         states = states + self.dropout(result)
         return states if self.pre_norm else self.norm(states)
 
@@ -106,8 +123,7 @@ class EncoderLayer(nn.Module):
         inputs = self.around_attention.enter(states)
         attended, _ = self.attention(inputs, self.attention.prepare(inputs), mask)
         states = self.around_attention.leave(states, attended)
-        fed = self.feed_forward(self.around_feed_forward.enter(states))
-        return self.around_feed_forward.leave(states, fed)
+        return self.around_feed_forward.around(states, self.feed_forward)
 
 
 class DecoderLayer(nn.Module):
@@ -152,5 +168,4 @@ class DecoderLayer(nn.Module):
         if weights is not None:
             weights = weights.reshape(*states.shape[:2], -1)
         states = self.around_cross_attention.leave(states, attended.reshape(states.shape))
-        fed = self.feed_forward(self.around_feed_forward.enter(states))
-        return self.around_feed_forward.leave(states, fed), known, weights
+        return self.around_feed_forward.around(states, self.feed_forward), known, weights

@@ -11,6 +11,8 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 from typing_extensions import override
 
+from datamodules.batching import Packed
+from lightning_modules.kernels.choice import has_triton, kernels_in_use
 from lightning_modules.variants.base import (
     DecoderOutput,
     EmbeddedEncoderDecoder,
@@ -22,13 +24,16 @@ from lightning_modules.variants.transformer.heads import (
     InputPositions,
     KeysValues,
     LearnedPositions,
+    Relative,
     Sinusoidal,
 )
 from lightning_modules.variants.transformer.layers import (
     DecoderLayer,
     EncoderLayer,
     TransformerOptions,
+    enter,
 )
+from lightning_modules.variants.transformer.packed import PARTS, compiled_parts, packed_features
 
 PIECE = 64  # number of sentences that a CPU encodes together in a search
 
@@ -54,6 +59,7 @@ class Transformer(EmbeddedEncoderDecoder):
     """
 
     options_class = TransformerOptions
+    packed_parts = PARTS
 
     def __init__(self, src_vocabulary: int, tgt_vocabulary: int, **options: Any) -> None:
         chosen = TransformerOptions(**options)
@@ -113,6 +119,28 @@ class Transformer(EmbeddedEncoderDecoder):
         states = self.encoder_norm(states)
         layers = tuple(layer.cross_attention.prepare(states) for layer in self.decoder)
         return TransformerMemory(layers, src_mask.to(layers[0].keys.device))
+
+    @override
+    def cannot_pack(self) -> str | None:
+        if type(self) is not Transformer:
+            return super().cannot_pack()
+        if any(isinstance(part, Relative) for part in self.modules()):
+            return "model.positions=relative needs the weights of each pair of positions"
+        if any(device for _, device in self.placement):
+            return "model.placement divides the layers among devices"
+        return None if has_triton() else "Triton is not installed"
+
+    @override
+    def decode_packed(self, packed: Packed) -> Tensor:
+        return packed_features(self, self.packed_parts, packed)
+
+    @override
+    def compile_blocks(self, **options: Any) -> None:
+        """Compile the layers; on packed sentences, whose shapes never vary, for this shape."""
+        if kernels_in_use().packed:
+            self.packed_parts = compiled_parts(**options)
+        else:
+            super().compile_blocks(**options)
 
     @override
     def initial_state(self, memory: TransformerMemory) -> TransformerState:
@@ -183,10 +211,10 @@ class Transformer(EmbeddedEncoderDecoder):
     def _embed(
         self, table: nn.Embedding, positions: InputPositions, tokens: Tensor, start: int
     ) -> Tensor:
-        """Return embeddings × √d_model plus positions from ``start`` (sections 3.4 and 3.5)."""
-        embedded = table(tokens.to(table.weight.device)) * self.embedding_scale
-        placed: Tensor = self.dropout(positions(embedded, start))
-        return placed
+        """Return the input of the first layer for positions from ``start``."""
+        tokens = tokens.to(table.weight.device)
+        places = torch.arange(start, start + tokens.shape[1], device=tokens.device)
+        return enter(table(tokens), self.embedding_scale, positions, places, self.dropout)
 
 
 def joined(pieces: Sequence[TransformerMemory], order: Tensor, width: int) -> TransformerMemory:

@@ -101,10 +101,10 @@ def test_rotary_energies_depend_on_distance_only():
 @torch.no_grad()
 def test_positions_beyond_the_learned_share_the_last():
     learned = LearnedPositions(6, max_length=4)
-    encoded = learned(torch.zeros(1, 9, 6), 0)[0]
+    encoded = learned(torch.zeros(1, 9, 6), torch.arange(9))[0]
     torch.testing.assert_close(encoded[:4], learned.table.weight)
     torch.testing.assert_close(encoded[4:], learned.table.weight[3].expand(5, 6))
-    torch.testing.assert_close(learned(torch.zeros(1, 2, 6), 2)[0], encoded[2:4])
+    torch.testing.assert_close(learned(torch.zeros(1, 2, 6), torch.arange(2, 4))[0], encoded[2:4])
 
 
 @pytest.mark.parametrize("kind", get_args(Positions))
