@@ -1,7 +1,6 @@
 """Attention of packed sentences against attention of each sentence by itself."""
 
 import math
-from typing import Any
 
 import pytest
 import torch
@@ -15,11 +14,16 @@ ROOMS = {"encoder": (32, 32), "decoder": (24, 24), "across": (24, 32)}
 """Queries and keys of each kind; some places are free."""
 
 
-def inputs_of(kind, *sizes, dtype=torch.float64) -> Any:
+def inputs_of(kind, *sizes, dtype=torch.float64):
     """Return queries, keys and values of two heads with numbers of these ``sizes``."""
     queries, keys = ROOMS[kind]
     rows = zip((queries, keys, keys), sizes, strict=True)
     return [random(each, 2, size, dtype=dtype) for each, size in rows]
+
+
+def attend(inputs, seen):
+    query, keys, values = inputs
+    return packed_attention(query, keys, values, seen)
 
 
 def sentence_by_sentence(kind, query, keys, values):
@@ -62,9 +66,9 @@ def test_is_an_operator_that_torch_can_compile(kind):
 def test_half_precision_is_summed_in_float32():
     seen = spans("across", SOURCE, TARGET, *ROOMS["across"])
     halves = inputs_of("across", 8, 8, 8, dtype=torch.bfloat16)
-    half = packed_attention(*halves, seen)
+    half = attend(halves, seen)
     assert half.dtype == torch.bfloat16
-    whole = packed_attention(*(each.double() for each in halves), seen)
+    whole = attend([each.double() for each in halves], seen)
     torch.testing.assert_close(half.double(), whole, rtol=2**-8, atol=2**-8)
 
 
@@ -77,7 +81,7 @@ def test_positions_begin_anew_with_each_sentence():
 def test_an_empty_stream_has_no_results_and_no_gradients():
     nothing = torch.zeros(8, dtype=torch.int32)
     inputs = [random(8, 2, 4) for _ in range(3)]
-    result = packed_attention(*inputs, Spans(*[nothing] * 4))
+    result = attend(inputs, Spans(nothing, nothing, nothing, nothing))
     assert not result.any()
     for gradient in torch.autograd.grad(result.sum(), inputs):
         assert not gradient.any()

@@ -40,19 +40,20 @@ def test_results_and_gradients_equal_the_formula(device, kind, dtype, monkeypatc
 
     for name in ("TILE", "SMALL"):
         monkeypatch.setattr(span_kernels, name, span_kernels.Tile(queries=32, keys=16))
-    queries, keys, size, value = CASES[kind]
-    seen = spans(kind, SOURCE, TARGET, queries, keys)
+    asking, asked, size, value = CASES[kind]
+    seen = spans(kind, SOURCE, TARGET, asking, asked)
     rounded = [
         random(rows, 2, numbers).detach().to(dtype)
-        for rows, numbers in ((queries, size), (keys, size), (keys, value), (queries, value))
+        for rows, numbers in ((asking, size), (asked, size), (asked, value), (asking, value))
     ]
     *inputs, direction = (each.double() for each in rounded)
-    exact = packed_attention(*(each.requires_grad_() for each in inputs), seen)
+    query, keys, values = (each.requires_grad_() for each in inputs)
+    exact = packed_attention(query, keys, values, seen)
     expected = torch.autograd.grad(exact, inputs, direction)
-    *ours, grad = (each.to(device) for each in rounded)
-    moved = tuple(part.to(device) for part in seen)
-    result, totals = span_kernels.attend(*ours, *moved[:2])
-    found = span_kernels.gradients(grad, *ours, result, totals, moved)
+    query, keys, values, grad = (each.to(device) for each in rounded)
+    first, end, *others = (part.to(device) for part in seen)
+    result, totals = span_kernels.attend(query, keys, values, first, end)
+    found = span_kernels.gradients(grad, query, keys, values, result, totals, (first, end, *others))
     for one, other in zip((result, *found), (exact.detach(), *expected), strict=True):
         assert one.dtype == dtype
         assert error(one, other) < ERRORS[dtype]
