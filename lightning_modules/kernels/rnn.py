@@ -1,8 +1,11 @@
 """Torch's LSTM and GRU, over sentences of unequal length and for single steps.
 
-On a CPU, the kernel for packed sequences runs step by step. The kernel for whole batches is faster,
-but needs sentences of one length. Sentences of a batch have similar lengths: all run together up to
-the length of the shortest sentence, and only the rest of the longer sentences runs packed.
+- ``run_padded`` needs no lengths, and always has the same operators: a GPU's way. One more input
+  says where padding is, and has weights with which padding changes no state.
+- ``run_on_cpu`` gives the same numbers faster on a CPU. There the kernel for packed sequences runs
+  step by step; the kernel for whole batches is faster, but needs sentences of one length. Sentences
+  of a batch have similar lengths: all run together up to the length of the shortest sentence, and
+  only the rest of the longer sentences runs packed.
 
 ``kernels.precision`` decides the types of arguments. Autograd casts the gradients of weights back.
 """
@@ -12,7 +15,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import dropout
+from torch.nn.functional import dropout, pad
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from lightning_modules.kernels.precision import in_product_type, lstm_kernels, types_as_given
@@ -28,11 +31,32 @@ class RnnOutput(NamedTuple):
     """Last cell states of an LSTM, ``(layers × directions, batch, hidden)``; None for a GRU."""
 
 
+SHUT = 1e4
+"""Weight of padding: ``sigmoid(-SHUT)`` is 0 and ``sigmoid(SHUT)`` is 1, also in float16."""
+EXTRA = 8  # inputs for the one that says where padding is: products of 8 columns more are fast
+
+
 def run_stack(
     rnn: nn.LSTM | nn.GRU, inputs: Tensor, hidden: Tensor, cell: Tensor | None
 ) -> RnnOutput:
-    """Run all layers and directions of ``rnn`` over ``(batch, src, input)``."""
-    return _run(inputs, None, hidden, cell, *_settings(rnn))
+    """Run all layers of ``rnn``, of one direction, over ``(batch, src, input)``."""
+    if inputs.is_cpu or not (rnn.training and rnn.dropout):
+        return _run(inputs, None, hidden, cell, *_settings(rnn))
+    # CuDNN's own dropout draws its seed on the device, and waits for it after every new seed.
+    ends = []
+    for layer, weights in enumerate(rnn.all_weights):
+        start = hidden[layer, None], None if cell is None else cell[layer, None]
+        inputs = dropout(inputs, rnn.dropout) if layer else inputs
+        inputs, *end = _run(inputs, None, *start, weights, 1, 0.0, True, False)
+        ends.append(end)
+    return RnnOutput(inputs, *_joined(ends))
+
+
+def _joined(ends: Sequence[Sequence[Tensor | None]]) -> tuple[Tensor, Tensor | None]:
+    """Join the last hidden states, and cell states if there are any, of some layers."""
+    parts = zip(*ends, strict=True)
+    hidden, cell = ([part for part in given if part is not None] for given in parts)
+    return torch.cat(hidden), torch.cat(cell) if cell else None
 
 
 def _settings(rnn: nn.LSTM | nn.GRU) -> tuple[Sequence[Tensor], int, float, bool, bool]:
@@ -79,12 +103,41 @@ def advance_layer(
         return torch.lstm_cell(inputs, (hidden, cell), *weights)
 
 
-def run_packed(rnn: nn.LSTM | nn.GRU, inputs: Tensor, lengths: Tensor) -> RnnOutput:
-    """Run over ``(batch, src, input)`` with torch's packed sequences; lengths on the CPU."""
-    directions = 2 if rnn.bidirectional else 1
-    zero = inputs.new_zeros(rnn.num_layers * directions, len(inputs), rnn.hidden_size)
-    cell = zero if isinstance(rnn, nn.LSTM) else None
-    return _run_packed(inputs, lengths, zero, cell, *_settings(rnn))
+def run_padded(rnn: nn.LSTM | nn.GRU, inputs: Tensor, mask: Tensor) -> RnnOutput:
+    """Run over ``(batch, src, input)``; the mask, ``(batch, src)``, is True where a token is real.
+
+    Each layer is one call. At padding, an LSTM's input gate is shut and its forget gate open, and
+    so is a GRU's update gate: the state stays as it is, with a gradient of exactly 0 for the
+    weights. Read backwards, padding comes first, and leaves the state at 0.
+    """
+    lstm, size, directions = isinstance(rnn, nn.LSTM), rnn.hidden_size, 1 + rnn.bidirectional
+    padding = pad((~mask).to(inputs.dtype).unsqueeze(-1), (0, EXTRA - 1))
+    column = inputs.new_zeros((4 if lstm else 3) * size, EXTRA)
+    if lstm:
+        column[:size, 0] = -SHUT
+    column[size : 2 * size, 0] = SHUT
+    zero = inputs.new_zeros(directions, len(inputs), size)
+    ends = []
+    for layer in range(rnn.num_layers):
+        inputs = dropout(inputs, rnn.dropout, rnn.training) if layer else inputs
+        weights = [
+            weight
+            for from_inputs, *others in rnn.all_weights[layer * directions :][:directions]
+            for weight in (torch.cat([from_inputs, column.to(from_inputs.dtype)], 1), *others)
+        ]
+        settings = weights, 1, 0.0, torch.is_grad_enabled(), rnn.bidirectional
+        told = torch.cat([inputs, padding.to(inputs.dtype)], -1)
+        inputs, hidden, cell = _run(told, None, zero, zero if lstm else None, *settings)
+        # Padding keeps an LSTM's cell state, but not its output.
+        forward = last_of(inputs[..., :size], mask).unsqueeze(0)
+        ends.append((torch.cat([forward, hidden[1:]]), cell))
+    return RnnOutput(inputs * mask.unsqueeze(-1), *_joined(ends))
+
+
+def last_of(states: Tensor, mask: Tensor) -> Tensor:
+    """Return the states of each sentence's last token, ``(batch, hidden)``."""
+    last = (mask.sum(1) - 1).view(-1, 1, 1).expand(-1, 1, states.shape[-1])
+    return states.gather(1, last).squeeze(1)
 
 
 def _run_packed(
@@ -103,7 +156,7 @@ def _run_packed(
 
 
 def run_on_cpu(rnn: nn.LSTM | nn.GRU, inputs: Tensor, lengths: Tensor) -> RnnOutput:
-    """Run over ``(batch, src, input)``: the numbers of ``run_packed``, faster on a CPU."""
+    """Run over ``(batch, src, input)``: the numbers of ``run_padded``, faster on a CPU."""
     directions = 2 if rnn.bidirectional else 1
     outputs = []
     for layer in range(rnn.num_layers):

@@ -100,7 +100,8 @@ class EncoderDecoder(nn.Module, ABC):
         """Return the memory of a source ``(batch, src)``, which no step changes.
 
         The mask, ``(batch, src)``, is True where a token is real. The lengths, ``(batch,)``, lie on
-        the CPU; None to count them in the mask, for which the processor waits for a GPU.
+        the CPU, where some models read faster with them; None where a model must not read lengths,
+        as in a recorded update.
         """
 
     @abstractmethod

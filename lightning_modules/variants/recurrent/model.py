@@ -248,8 +248,7 @@ class Recurrent(EmbeddedEncoderDecoder):
     ) -> RecurrentMemory:
         src, mask = move((src, src_mask), self.src_embedding.weight.device)
         embedded = self.dropout(self.src_embedding(src))
-        lengths = src_mask.sum(1).cpu() if src_lengths is None else src_lengths
-        encoded = self.encoder(embedded, mask, lengths)
+        encoded = self.encoder(embedded, mask, src_lengths)
         summary = None if self.summary is None else self.summary(encoded.summary).tanh()
         start = self.bridge(encoded, summary)
         language = embedded[:, 0] if self.query.language else None

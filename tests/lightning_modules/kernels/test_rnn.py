@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from lightning_modules.kernels import precision
-from lightning_modules.kernels.rnn import run_on_cpu, run_packed
+from lightning_modules.kernels.rnn import RnnOutput, run_on_cpu, run_padded, run_stack
 from lightning_modules.variants.recurrent.cells import CellState, FusedStack
 from tests.helpers.gradients import TYPES, random
 
@@ -13,38 +13,66 @@ KINDS = {nn.LSTM: ("lstm", "lstm_cell"), nn.GRU: ("gru", "gru_cell")}
 LENGTHS = torch.tensor([5, 3])
 
 
+def mask_of(lengths, width):
+    return torch.arange(width) < lengths.unsqueeze(1)
+
+
+def run_packed(rnn, inputs, lengths):
+    """Run by torch's packed sequences, the reference."""
+    given = {"batch_first": True, "enforce_sorted": False}
+    output, final = rnn(nn.utils.rnn.pack_padded_sequence(inputs, lengths, **given))
+    padded = {"batch_first": True, "total_length": inputs.shape[1]}
+    states, _ = nn.utils.rnn.pad_packed_sequence(output, **padded)
+    return RnnOutput(states, *(final if isinstance(rnn, nn.LSTM) else (final, None)))
+
+
+def run_without_lengths(rnn, inputs, lengths):
+    return run_padded(rnn, inputs, mask_of(lengths, inputs.shape[1]))
+
+
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("lengths", [[5, 5, 5], [2, 6, 3, 6], [1, 4], [7]])
 @pytest.mark.parametrize("bidirectional", [False, True])
 @pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU])
-def test_the_cpu_rnn_equals_packed_sequences(kind, bidirectional, lengths, dtype):
+@pytest.mark.parametrize("run", [run_on_cpu, run_without_lengths])
+def test_unequal_lengths_give_the_numbers_of_packed_sequences(
+    run, kind, bidirectional, lengths, dtype
+):
     torch.manual_seed(0)
     rnn = kind(4, 5, 2, batch_first=True, bidirectional=bidirectional).to(dtype)
     inputs = random(len(lengths), max(lengths) + 1, 4, dtype=dtype)  # a column of padding alone
     counts = torch.tensor(lengths)
     learned = [inputs, *rnn.parameters()]
     results = []
-    for run in (run_on_cpu, run_packed):
-        parts = [part for part in run(rnn, inputs, counts) if part is not None]
+    for each in (run, run_packed):
+        parts = [part for part in each(rnn, inputs, counts) if part is not None]
         directions = [torch.linspace(-1, 1, part.numel()).view_as(part).to(dtype) for part in parts]
         results.append((parts, torch.autograd.grad(parts, learned, directions)))
     for ours, theirs in zip(*results, strict=True):
         torch.testing.assert_close(ours, theirs, rtol=0, atol=10 * TYPES[dtype])
 
 
-def test_the_cpu_rnn_drops_between_the_layers_only():
+def run_as_decoder(rnn, inputs, lengths):
+    zero = inputs.new_zeros(2, len(inputs), 5)
+    return run_stack(rnn, inputs, zero, zero)
+
+
+@pytest.mark.parametrize("run", [run_on_cpu, run_without_lengths, run_as_decoder])
+@pytest.mark.parametrize("on_gpu", [False, True])
+def test_rnns_drop_between_the_layers_only(run, on_gpu, monkeypatch):
+    monkeypatch.setattr(torch.Tensor, "is_cpu", not on_gpu)
     rnn = nn.LSTM(4, 5, 2, batch_first=True, dropout=0.999)
     inputs, lengths = random(2, 6, 4, dtype=torch.float32), torch.tensor([6, 4])
-    dropped = run_on_cpu(rnn.train(), inputs, lengths)
-    kept = run_on_cpu(rnn.eval(), inputs, lengths)
+    dropped = run(rnn.train(), inputs, lengths)
+    kept = run(rnn.eval(), inputs, lengths)
     torch.testing.assert_close(dropped.hidden[0], kept.hidden[0])
     assert not torch.allclose(dropped.hidden[1], kept.hidden[1])
 
 
-def packed(kind, inputs):
+def padded(kind, inputs):
     """Return a module and states of its run, like the functions below."""
     rnn = kind(4, 3, 2, batch_first=True, bidirectional=True)
-    return rnn, run_packed(rnn, inputs, LENGTHS).states
+    return rnn, run_without_lengths(rnn, inputs, LENGTHS).states
 
 
 def by_direction(kind, inputs):
@@ -75,7 +103,7 @@ def like_a_gpu(monkeypatch):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("run", [packed, by_direction, at_once, in_steps])
+@pytest.mark.parametrize("run", [padded, by_direction, at_once, in_steps])
 @pytest.mark.parametrize("autocast", [torch.bfloat16, torch.float16, None])
 def test_kernels_get_the_type_of_products_without_autocast(
     run, kind, autocast, like_a_gpu, monkeypatch
@@ -105,15 +133,29 @@ def test_kernels_get_the_type_of_products_without_autocast(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_explicit_types_change_no_number_in_float32(kind, like_a_gpu):
-    torch.manual_seed(0)
+def test_explicit_types_change_no_number_in_float32(kind, monkeypatch):
     rnn = kind(4, 3, 2, batch_first=True, bidirectional=True)
-    inputs = torch.randn(2, 5, 4)
-    run = run_packed(rnn, inputs, LENGTHS)
-    sequence = nn.utils.rnn.pack_padded_sequence(inputs, LENGTHS, batch_first=True)
-    output, final = rnn(sequence)
-    states, _ = nn.utils.rnn.pad_packed_sequence(output, batch_first=True)
-    assert run.states.equal(states)
-    hidden, cell = final if kind is nn.LSTM else (final, None)
-    assert run.hidden.equal(hidden)
-    torch.testing.assert_close(run.cell, cell, rtol=0, atol=0)
+    inputs = random(2, 5, 4, dtype=torch.float32)
+    without, within = [], []
+    for explicit, parts in ((False, without), (True, within)):
+        monkeypatch.setattr(precision, "needs_types", lambda inputs, given=explicit: given)
+        parts += run_without_lengths(rnn, inputs, LENGTHS)
+    for one, other in zip(without, within, strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_padding_changes_nothing_in_half_precision(kind, dtype):
+    """The weights of padding fit these types: states and gradients are those of the sentence."""
+    torch.manual_seed(0)
+    rnn = kind(4, 3, 2, batch_first=True, bidirectional=True).to(dtype)
+    inputs, results = random(1, 9, 4, dtype=dtype), []
+    for width in (5, 9):
+        run = run_without_lengths(rnn, inputs[:, :width], torch.tensor([5]))
+        parts = [part for part in (run.states[:, :5], *run[1:]) if part is not None]
+        results.append(
+            (parts, torch.autograd.grad([part.sum() for part in parts], rnn.parameters()))
+        )
+    for one, other in zip(*results, strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=0)

@@ -13,7 +13,7 @@ from hydra.core.hydra_config import HydraConfig
 from torch import nn
 from torch.nn.utils import clip_grad_norm_
 
-from lightning_modules.kernels.rnn import run_packed
+from lightning_modules.kernels.rnn import run_padded
 from lightning_modules.ranks.updates import RankFlags
 from lightning_modules.tasks.train import sized_for_data, tracked_training
 from lightning_modules.training import losses
@@ -109,12 +109,12 @@ def test_an_update_waits_as_often_as_the_page_says(scaled):
 
 
 @pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU])
-def test_packed_encoders_wait_for_nothing(kind):
+def test_encoders_wait_for_nothing(kind):
     """The call that a GPU takes: ``tests/tools/fake_device`` cannot run the RNNs of cuDNN."""
     rnn, inputs = kind(4, 3, 2, batch_first=True, bidirectional=True), torch.ones(2, 5, 4)
-    lengths = torch.tensor([5, 3])
+    mask = torch.arange(5) < torch.tensor([[5], [3]])
     with HostWaits() as waits:
-        run_packed(rnn, inputs, lengths).states.sum().backward()
+        run_padded(rnn, inputs, mask).states.sum().backward()
     assert waits.where == []
 
 

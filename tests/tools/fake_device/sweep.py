@@ -48,7 +48,7 @@ class _Backend(_DummyBackendModule):
 def register() -> None:
     """Add the device to torch, and replace the calls of cuDNN, which has no kernels for it."""
     _setup_privateuseone_for_python_backend(NAME, _Backend())
-    encoder.run_packed = _run_packed
+    encoder.run_padded = _run_padded
     torch.gru_cell = _gru_cell  # type: ignore[assignment]
     torch.utils.swap_tensors = _move
     cells.run_stack = _run_stack
@@ -81,10 +81,9 @@ def without_numbers(device: str = f"{NAME}:0") -> Iterator[Copies]:
         yield copies
 
 
-def _run_packed(rnn: nn.LSTM | nn.GRU, inputs: Tensor, lengths: Tensor) -> RnnOutput:
-    """Stand for packed sequences, whose number of tokens a fake device does not know."""
-    assert lengths.device.type == "cpu"
-    return _run_stack(rnn, inputs, inputs.new_zeros(()), None)
+def _run_padded(rnn: nn.LSTM | nn.GRU, inputs: Tensor, mask: Tensor) -> RnnOutput:
+    """Stand for the calls of an encoder."""
+    return _run_stack(rnn, inputs, mask.sum().to(inputs.dtype), None)
 
 
 def _run_stack(
