@@ -22,15 +22,17 @@ from datamodules.batching import (
     EncodedPairs,
     Feed,
     LengthBatchSampler,
+    Longest,
     Merges,
     MixedBatchSampler,
     Pieces,
     PieceSampler,
     Place,
+    Rounded,
     TokenBatchSampler,
     WholeBatches,
     as_built,
-    room_for,
+    largest,
 )
 from datamodules.cleaning import Cleaning
 from datamodules.corpus import SPLITS, Corpus, ParallelText, Split, fingerprint_of
@@ -74,7 +76,7 @@ class TranslationData(pl.LightningDataModule):
         self.val_sentences = val_sentences
         self.seed = seed
         self.cache_dir = Path(cache_dir)
-        self.packed = False  # whether training batches are packed too
+        self.rounding: Longest | None = None  # whether training batches are rounded, and how far
         self._skipped = 0
 
     @cached_property
@@ -202,15 +204,24 @@ class TranslationData(pl.LightningDataModule):
         """Return the training batches in pieces, in another order in each epoch."""
         batches = self._training_batches()
         batches.skip(self._skipped)
-        pieces = Pieces(self.encoded_corpus.encoded["train"], self.dropout, self._room)
+        pieces = Pieces(self.encoded_corpus.encoded["train"], self.dropout, self.rounding)
         device = None if self.trainer is None else self.trainer.strategy.root_device
         return Feed(pieces, PieceSampler(batches, self._place), self.batching.workers, device)
 
-    def cannot_pack(self) -> str | None:
-        """Return why training batches cannot be packed, in words; None if they can."""
-        if self.tokenizer.dropout:
-            return "tokenizer.dropout cuts sentences into more tokens than a batch has room for"
-        return None
+    def transfer_batch_to_device(
+        self, batch: Batch, device: torch.device, dataloader_idx: int
+    ) -> Batch:
+        """Move a batch to a device; of a rounded batch, only what its update reads."""
+        if batch.rounded is None:
+            moved: Batch = super().transfer_batch_to_device(batch, device, dataloader_idx)
+            return moved
+        rounded = super().transfer_batch_to_device(batch.rounded, device, dataloader_idx)
+        return batch._replace(rounded=rounded)
+
+    def largest_update(self) -> Rounded:
+        """Return a rounded batch of as many of the longest sentences as fit ``max_tokens``."""
+        length = int(self.encoded_corpus.encoded["train"].longest.max())
+        return largest(self.batching.max_tokens // length, length, self.rounding or Longest())
 
     def val_dataloader(self) -> DataLoader[Batch]:
         """Return the validation batches, the longest first."""

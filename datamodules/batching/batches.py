@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.data import Dataset
 
-from datamodules.batching.packed import Packed, pack_sentences
+from datamodules.batching.rounded import Longest, Rounded, round_up
 from datamodules.sequences import Sequences
 from datamodules.tokenization import BOS, EOS, PAD
 
@@ -57,7 +57,7 @@ class Batch(NamedTuple):
     update_tokens: int  # real target tokens of the whole update
     weight: float  # share of ``update_tokens`` in this piece; 0 for a repeated sentence
     piece: int  # number of the piece in the update, from 0
-    packed: Packed | None = None  # the same sentences without padding, if the model reads them so
+    rounded: Rounded | None = None  # the same sentences in one of few shapes, for recorded updates
 
     @property
     def source(self) -> tuple[Tensor, Tensor, Tensor]:
@@ -76,15 +76,14 @@ class Batch(NamedTuple):
     def pin_memory(self) -> "Batch":
         """Return a copy in pinned memory, from which a GPU reads while the processor continues."""
         parts = self._asdict().items()
-        pinned: Any = {
-            name: part.pin_memory() for name, part in parts if isinstance(part, Tensor | Packed)
-        }
+        kinds = Tensor | Rounded
+        pinned: Any = {name: part.pin_memory() for name, part in parts if isinstance(part, kinds)}
         return self._replace(**pinned)
 
-    def pack(self, room: int) -> "Batch":
-        """Return the batch with its sentences packed as well, in streams of ``room`` tokens."""
-        src, tgt_in, tgt_out = (part.numpy() for part in (self.src, self.tgt_in, self.tgt_out))
-        return self._replace(packed=pack_sentences(src, tgt_in, tgt_out, self.lengths, room))
+    def round_up(self, longest: Longest) -> "Batch":
+        """Return the batch with its rounded form."""
+        padded = self.src, self.tgt_in, self.tgt_out, self.tgt_mask
+        return self._replace(rounded=round_up(*(part.numpy() for part in padded), longest))
 
 
 class EncodedPairs(Dataset[Batch]):

@@ -13,6 +13,7 @@ from torch.utils.data import Dataset, Sampler
 
 from datamodules.batching.batches import Batch, EncodedPairs, collate
 from datamodules.batching.bpe_dropout import BpeDropout
+from datamodules.batching.rounded import Longest
 from datamodules.batching.sampler import TokenBatchSampler
 
 
@@ -64,15 +65,18 @@ class Pieces(Dataset[Batch]):
     """Encoded sentence pairs; an item is a piece of an update."""
 
     def __init__(
-        self, pairs: EncodedPairs, dropout: BpeDropout | None = None, room: int | None = None
+        self,
+        pairs: EncodedPairs,
+        dropout: BpeDropout | None = None,
+        rounding: Longest | None = None,
     ) -> None:
         """Store the pairs; ``dropout`` cuts the sentences of an update anew.
 
-        Batches are packed too, in streams of ``room`` tokens, unless it is None.
+        Batches have a rounded form too, up to the lengths of ``rounding``, unless it is None.
         """
         self.pairs = pairs
         self.dropout = dropout
-        self.room = room
+        self.rounding = rounding
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -80,7 +84,7 @@ class Pieces(Dataset[Batch]):
     def __getitem__(self, piece: UpdatePiece) -> Batch:
         """Return a piece of an update."""
         batch = self._padded(piece)
-        return batch if self.room is None else batch.pack(self.room)
+        return batch if self.rounding is None else batch.round_up(self.rounding)
 
     def _padded(self, piece: UpdatePiece) -> Batch:
         """Return every ``pieces``-th sentence of the update, so that pieces are alike in length.

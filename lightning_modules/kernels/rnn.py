@@ -114,8 +114,8 @@ def run_padded(rnn: nn.LSTM | nn.GRU, inputs: Tensor, mask: Tensor) -> RnnOutput
     padding = pad((~mask).to(inputs.dtype).unsqueeze(-1), (0, EXTRA - 1))
     column = inputs.new_zeros((4 if lstm else 3) * size, EXTRA)
     if lstm:
-        column[:size, 0] = -SHUT
-    column[size : 2 * size, 0] = SHUT
+        column[:size, 0].fill_(-SHUT)
+    column[size : 2 * size, 0].fill_(SHUT)
     zero = inputs.new_zeros(directions, len(inputs), size)
     ends = []
     for layer in range(rnn.num_layers):

@@ -1,6 +1,7 @@
 """The one training loop that all variants share."""
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, NamedTuple
 
 import pytorch_lightning as pl
@@ -12,15 +13,17 @@ from torch.nn.utils import clip_grad_norm_, clip_grad_value_
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 
-from datamodules.batching import Batch
+from datamodules.batching import Batch, Rounded
 from datamodules.errors import UserError
 from datamodules.tokenization import Tokenizer
 from lightning_modules.attention import Score, Window
 from lightning_modules.decoding import GreedySearch, Hypothesis, Search
+from lightning_modules.kernels.choice import kernels_in_use
 from lightning_modules.metrics.bleu import corpus_bleu
 from lightning_modules.metrics.words import BOTH_PLAIN, WordRules
 from lightning_modules.ranks.updates import ends_update, gather_by_key
 from lightning_modules.training.attention_spread import Spreads, mean_spread, spreads_of
+from lightning_modules.training.captured import CapturedUpdates
 from lightning_modules.training.losses import TrainingLosses
 from lightning_modules.training.process import ALL_ONE, Seeds, seed_draws
 from lightning_modules.training.teacher_forcing import ALWAYS, TeacherForcing, mixed_inputs
@@ -116,6 +119,7 @@ class TranslationModule(Translator):
         self._make_optimizer, self._make_scheduler = optimizer, scheduler
         self._validation_search = GreedySearch(max_ratio=1.5, max_extra=10, bf16=False, int8=False)
         self.losses = TrainingLosses()
+        self._captured: CapturedUpdates | None = None  # made in the first update
         self._update_loss: Tensor | float = 0.0
         self._validated_nats: dict[int, tuple[float, int]] = {}
         self._validated_spreads: dict[int, Spreads] = {}
@@ -146,18 +150,36 @@ class TranslationModule(Translator):
 
         The decoder reads a ``share`` of the reference tokens; in a packed batch, all.
         """
-        if batch.packed is not None:
-            features = self.model.decode_packed(batch.packed)
-            tgt_out = batch.packed.tgt_out
-            return self.model.loss(features, tgt_out, label_smoothing, batch.packed.tgt_tokens)
+        if batch.rounded is not None:
+            return self.loss_of_shape(label_smoothing, *batch.rounded)
         features = self.decode(batch, share).features
         return self.model.loss(*batch.real_targets(features), label_smoothing)
 
+    def loss_of_shape(self, label_smoothing: float, *tensors: Tensor) -> Tensor:
+        """Return ``loss`` of the tensors of a rounded batch, whose shapes decide all others."""
+        rounded = Rounded(*tensors)
+        memory = self.model.encode(rounded.src, rounded.src_mask)
+        features = self.model.decode(memory, rounded.tgt_in).features.flatten(0, 1)
+        targets = rounded.tgt_out.flatten()
+        return self.model.loss(features, targets, label_smoothing, rounded.tgt_tokens)
+
+    def _prepared(self, batch: Batch, share: float) -> Callable[[], Tensor]:
+        """Return what computes the loss of an update; a recording of it draws numbers here."""
+        if batch.rounded is None or not kernels_in_use().capture:
+            return partial(self.loss, batch, self.label_smoothing, share)
+        if self._captured is None:
+            loss = partial(self.loss_of_shape, self.label_smoothing)
+            self._captured = CapturedUpdates(loss, self.model, self.device)
+            data: Any = self.trainer.datamodule  # type: ignore[attr-defined]
+            self._captured.reserve([part.to(self.device) for part in data.largest_update()])
+        return self._captured.prepare(batch.rounded)
+
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """Return the label-smoothed loss, weighted by the tokens of the piece."""
-        seed_draws(self.seeds.dropout, self.global_step, batch.piece)
         share = self.teacher_forcing.share(self.global_step)
-        loss = self.loss(batch, self.label_smoothing, share)
+        compute = self._prepared(batch, share)
+        seed_draws(self.seeds.dropout, self.global_step, batch.piece)
+        loss = compute()
         turns = self.trainer.accumulate_grad_batches
         if (pieces := turns * self.trainer.world_size) > 1:
             loss = loss * (batch.weight * pieces)  # Lightning takes the mean of turns, DDP of ranks
@@ -168,6 +190,19 @@ class TranslationModule(Translator):
             self._log_update(share)
             self._update_loss = 0.0
         return loss
+
+    def backward(self, loss: Tensor, *arguments: Any, **options: Any) -> None:
+        """Compute the gradients, or take those that a captured update has left."""
+        if self._captured is None or loss.requires_grad:
+            super().backward(loss, *arguments, **options)
+        else:
+            self._captured.attach()
+
+    def on_train_end(self) -> None:
+        """Free the memory of captured updates for the test."""
+        if self._captured is not None:
+            self._captured = None
+            self.zero_grad()
 
     @property
     def logs_now(self) -> bool:

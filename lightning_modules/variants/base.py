@@ -120,6 +120,15 @@ class EncoderDecoder(nn.Module, ABC):
     def logits(self, features: Tensor) -> Tensor:
         """Project to the target vocabulary: ``(…, features) -> (…, vocabulary)``."""
 
+    def cannot_capture(self) -> str | None:
+        """Return why updates of this model cannot be captured, in words; None if they can.
+
+        The operators of a captured update, and their shapes, depend on the shape of a batch alone.
+        """
+        if any(device is not None for _, device in self.placement):
+            return "model.placement puts parts on several devices"
+        return None
+
     def loss(
         self,
         features: Tensor,

@@ -6,6 +6,7 @@ import pytest
 import pytorch_lightning as pl
 import torch
 
+from datamodules.batching import Longest
 from datamodules.corpus import SPLITS, Corpus, ParallelText
 from datamodules.errors import UserError
 from datamodules.text import TextCorpus
@@ -260,3 +261,21 @@ def test_lightning_shows_the_order_of_each_epoch_and_goes_on_after_a_checkpoint(
     model = Listener()
     trainer(3).fit(model, data(), ckpt_path=tmp_path / "last.ckpt")
     assert model.shown == list(epochs(made, 2))
+
+
+def test_updates_are_rounded_up_for_recordings(data):
+    """Only the rounded form moves to the device: the other tensors would be read by nobody."""
+    text = data()
+    assert {batch.rounded for batch in text.train_dataloader()} == {None}
+    text.rounding = Longest()
+    found = list(text.train_dataloader())
+    most = text.largest_update()
+    for batch in found:
+        moved = text.transfer_batch_to_device(batch, torch.device("meta"), 0)
+        assert {part.device.type for part in moved.rounded} == {"meta"}
+        assert moved.src is batch.src
+        assert batch.rounded.src.shape[1] <= most.src.shape[1]
+        assert batch.rounded.src.numel() <= 1.13 * text.batching.max_tokens
+    [first, *_] = text.val_dataloader()
+    whole = text.transfer_batch_to_device(first, torch.device("meta"), 0)
+    assert whole.src.device.type == "meta"
