@@ -274,12 +274,13 @@ def choose_kernels(config: DictConfig, model: EncoderDecoder, data: TranslationD
     Raises ``UserError`` for ``packed``, ``capture``, ``kernels`` or ``compile`` that do not fit.
     """
     asked = Asked(config.kernels, config.packed, config.capture, config.compile)
+    against_both = _not_forced(config) or _recomputed(config)
     work = Work(
         compiles=any(True for _ in model.layers()),
         # Six for each parameter and token: Kaplan et al. 2020 (arXiv 2001.08361), section 2.1.
         flops=6.0 * count_parameters(model) * config.batching.max_tokens,
-        against_packing=_not_forced(config) or data.cannot_pack() or model.cannot_pack(),
-        against_capture=_not_forced(config) or _divided(config) or model.cannot_capture(),
+        against_packing=against_both or data.cannot_pack() or model.cannot_pack(),
+        against_capture=against_both or _divided(config) or model.cannot_capture(),
     )
     return kernels_of_training(asked, _device(config), work)
 
@@ -288,6 +289,13 @@ def _not_forced(config: DictConfig) -> str | None:
     """Return why the inputs of an update are not known before it, in words."""
     forcing = config.teacher_forcing
     return None if forcing.start == forcing.end == 1 else "teacher forcing below 1"
+
+
+def _recomputed(config: DictConfig) -> str | None:
+    """Return why a layer is more than its operators, in words."""
+    if config.activation_checkpointing:
+        return "activation_checkpointing=true runs the layers twice"
+    return None
 
 
 def _divided(config: DictConfig) -> str | None:
@@ -304,8 +312,6 @@ def _divided(config: DictConfig) -> str | None:
         return "trainer.strategy takes part in the backward pass"
     if is_scaled(trainer.precision):
         return f"trainer.precision={trainer.precision} scales the loss"
-    if config.activation_checkpointing:
-        return "activation_checkpointing=true runs the layers twice"
     return None
 
 
