@@ -60,6 +60,11 @@ class Batch(NamedTuple):
     rounded: Rounded | None = None  # the same sentences in one of few shapes, for recorded updates
 
     @property
+    def form(self) -> Packed | Rounded | None:
+        """What an update reads in place of the padded tensors; None for the padded tensors."""
+        return self.rounded if self.packed is None else self.packed
+
+    @property
     def source(self) -> tuple[Tensor, Tensor, Tensor]:
         """The arguments of ``EncoderDecoder.encode``: tokens, mask, lengths on the host."""
         return self.src, self.src_mask, torch.from_numpy(self.lengths[0])

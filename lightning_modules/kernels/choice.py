@@ -20,7 +20,7 @@ WITH_GRAPHS = ("reduce-overhead", "max-autotune")
 """Modes of ``torch.compile`` that capture CUDA graphs themselves."""
 LARGE_UPDATE = 2e12
 """FLOPs of an update from which the GPU, not the launch of its kernels, takes the time: about 5 ms
-of an H100. A larger update of a Transformer is packed and compiled, a smaller one captured."""
+of an H100. Below, compiling the layers would cost a small training more time than it saves."""
 
 
 class Kernels(NamedTuple):
@@ -124,10 +124,6 @@ def kernels_of_training(asked: Asked, device: torch.device, work: Work) -> Choic
         return Choice(PLAIN._replace(compiled=_mode(asked.compile)), {})
     reasons = {name: reason for name, reason in against.items() if reason is not None}
     reasons |= {name: f"{name}=false" for name in against if getattr(asked, name) is False}
-    if not reasons:
-        large = work.flops >= LARGE_UPDATE
-        packs = asked.packed or (large and not asked.capture)
-        reasons = {"capture": "they are packed"} if packs else {"packed": "updates are captured"}
     if not base.rows:
         reasons["rows"] = "Triton is not installed"
     compiled = _mode(asked.compile)
@@ -149,8 +145,6 @@ def _check_together(asked: Asked) -> None:
                 f"kernels=plain: takes PyTorch's own kernels alone; leave out {name}=true, or set "
                 "kernels=auto"
             )
-    if asked.packed and asked.capture:
-        raise UserError("capture=true: packed updates are not captured; leave out packed=true")
     if asked.capture and asked.compile in WITH_GRAPHS:
         raise UserError(
             f"compile={asked.compile}: captures CUDA graphs itself; leave out capture=true, or set "

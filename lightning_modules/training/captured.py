@@ -11,6 +11,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from lightning_modules.kernels.choice import kernels_in_use, use_kernels
 from lightning_modules.kernels.replay import (
     CapturableOperators,
     CudaGraphs,
@@ -146,6 +147,7 @@ class CapturedUpdates:
     def _give_up(self, error: Exception) -> None:
         reason = str(error).strip().splitlines() or [type(error).__name__]
         log.info("updates run without CUDA graphs (capture=false): %s", reason[0])
+        use_kernels(kernels_in_use()._replace(capture=False))
         self._recorded = None
         self._places.clear()
 

@@ -13,7 +13,7 @@ from torch.nn.utils import clip_grad_norm_, clip_grad_value_
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 
-from datamodules.batching import Batch, Rounded
+from datamodules.batching import Batch, Packed, Rounded
 from datamodules.errors import UserError
 from datamodules.tokenization import Tokenizer
 from lightning_modules.attention import Score, Window
@@ -150,29 +150,35 @@ class TranslationModule(Translator):
 
         The decoder reads a ``share`` of the reference tokens; in a packed batch, all.
         """
-        if batch.rounded is not None:
-            return self.loss_of_shape(label_smoothing, *batch.rounded)
+        if batch.form is not None:
+            return self.loss_of_form(type(batch.form), label_smoothing, *batch.form)
         features = self.decode(batch, share).features
         return self.model.loss(*batch.real_targets(features), label_smoothing)
 
-    def loss_of_shape(self, label_smoothing: float, *tensors: Tensor) -> Tensor:
-        """Return ``loss`` of the tensors of a rounded batch, whose shapes decide all others."""
-        rounded = Rounded(*tensors)
-        memory = self.model.encode(rounded.src, rounded.src_mask)
-        features = self.model.decode(memory, rounded.tgt_in).features.flatten(0, 1)
-        targets = rounded.tgt_out.flatten()
-        return self.model.loss(features, targets, label_smoothing, rounded.tgt_tokens)
+    def loss_of_form(
+        self, kind: type[Packed | Rounded], label_smoothing: float, *tensors: Tensor
+    ) -> Tensor:
+        """Return ``loss`` of the tensors of a form of a batch, whose shapes decide all others."""
+        form = kind(*tensors)
+        if isinstance(form, Packed):
+            features = self.model.decode_packed(form)
+        else:
+            memory = self.model.encode(form.src, form.src_mask)
+            features = self.model.decode(memory, form.tgt_in).features.flatten(0, 1)
+        return self.model.loss(features, form.tgt_out.flatten(), label_smoothing, form.tgt_tokens)
 
     def _prepared(self, batch: Batch, share: float) -> Callable[[], Tensor]:
         """Return what computes the loss of an update; a recording of it draws numbers here."""
-        if batch.rounded is None or not kernels_in_use().capture:
+        form = batch.form
+        if form is None or not kernels_in_use().capture:
             return partial(self.loss, batch, self.label_smoothing, share)
         if self._captured is None:
-            loss = partial(self.loss_of_shape, self.label_smoothing)
+            loss = partial(self.loss_of_form, type(form), self.label_smoothing)
             self._captured = CapturedUpdates(loss, self.model, self.device)
-            data: Any = self.trainer.datamodule  # type: ignore[attr-defined]
-            self._captured.reserve([part.to(self.device) for part in data.largest_update()])
-        return self._captured.prepare(batch.rounded)
+            if isinstance(form, Rounded):  # packed batches have one shape
+                data: Any = self.trainer.datamodule  # type: ignore[attr-defined]
+                self._captured.reserve([part.to(self.device) for part in data.largest_update()])
+        return self._captured.prepare(form)
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """Return the label-smoothed loss, weighted by the tokens of the piece."""

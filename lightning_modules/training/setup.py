@@ -10,6 +10,7 @@ from omegaconf import DictConfig
 from pytorch_lightning.callbacks import ModelCheckpoint
 from pytorch_lightning.loggers import Logger
 
+from datamodules.batching import Longest
 from datamodules.corpus import Corpus, ParallelText
 from datamodules.errors import validated
 from datamodules.files import remove_half_written
@@ -83,6 +84,9 @@ def set_up_training(config: DictConfig, data: TranslationData, folder: Path) -> 
     choice = factories.choose_kernels(config, model, data)
     use_kernels(choice.kernels)
     data.packed = choice.kernels.packed
+    if choice.kernels.capture and not data.packed:
+        limit = model.limit()
+        data.rounding = Longest() if limit is None else Longest(limit.src_tokens, limit.tgt_tokens)
     if choice.kernels != PLAIN:
         log.info("kernels: %s", choice)
     module = build_module(config, data, model, flops)

@@ -1,5 +1,8 @@
 """The policy that chooses kernels: by settings, device, and what a model offers."""
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 import torch
 
@@ -27,8 +30,8 @@ CPU, GPU = torch.device("cpu"), torch.device("cuda")
 LARGE = Work(compiles=True, flops=2 * LARGE_UPDATE)
 RECURRENT = Work(compiles=False, flops=2 * LARGE_UPDATE, against_packing="reads padded batches")
 SMALL = LARGE._replace(flops=LARGE_UPDATE / 2)
-PACKED = Kernels(rows=True, packed=True, captured_search=True)
-CAPTURED = PACKED._replace(packed=False, capture=True)
+BOTH = Kernels(rows=True, packed=True, capture=True, captured_search=True)
+PACKED, CAPTURED = BOTH._replace(capture=False), BOTH._replace(packed=False)
 
 
 @pytest.fixture(autouse=True)
@@ -42,18 +45,17 @@ def triton(monkeypatch):
 @pytest.mark.parametrize(
     ("asked", "device", "work", "expected"),
     [
-        (Asked(), GPU, LARGE, PACKED._replace(compiled="default")),
-        (Asked(), GPU, SMALL, CAPTURED),
-        (Asked(packed=True), GPU, SMALL, PACKED),
-        (Asked(capture=True), GPU, LARGE, CAPTURED._replace(compiled="default")),
+        (Asked(), GPU, LARGE, BOTH._replace(compiled="default")),
+        (Asked(), GPU, SMALL, BOTH),
+        (Asked(packed=True, capture=False), GPU, SMALL, PACKED),
+        (Asked(packed=False), GPU, LARGE, CAPTURED._replace(compiled="default")),
         (Asked(packed=False, capture=False), GPU, SMALL, Kernels(rows=True, captured_search=True)),
-        (Asked(compile=None), GPU, LARGE, PACKED),
+        (Asked(compile=None), GPU, LARGE, BOTH),
         (Asked(compile="max-autotune"), GPU, LARGE, "max-autotune captures"),
         (Asked(), GPU, RECURRENT, CAPTURED),
         (Asked(compile="default"), GPU, RECURRENT, CAPTURED._replace(compiled="default")),
         (Asked(packed=False), GPU, LARGE, "no packed sentences: packed=false"),
         (Asked(capture=False), GPU, RECURRENT, "no captured updates: capture=false"),
-        (Asked(), GPU, LARGE, "no captured updates: they are packed"),
         (Asked(), GPU, LARGE._replace(against_capture="ranks"), "no captured updates: ranks"),
         (Asked("plain"), GPU, LARGE, PLAIN),
         (Asked("plain", compile="default"), GPU, LARGE, PLAIN._replace(compiled="default")),
@@ -74,7 +76,6 @@ def test_settings_device_and_model_decide(asked, device, work, expected):
 @pytest.mark.parametrize(
     ("asked", "device", "work", "line"),
     [
-        (Asked(packed=True, capture=True), GPU, LARGE, "capture=true: packed updates are not"),
         (Asked(packed=True), CPU, LARGE, "packed=true: needs a CUDA GPU"),
         (Asked(capture=True), CPU, LARGE, "capture=true: needs a CUDA GPU"),
         (Asked(packed=True), GPU, RECURRENT, "packed=true: reads padded batches"),
@@ -120,14 +121,9 @@ def test_the_next_job_of_a_process_begins_with_plain_kernels():
     assert kernels_in_use() == PLAIN
 
 
-class Batches:
+def batches(reason: str | None = None) -> Any:
     """Data whose batches can be packed, or not."""
-
-    def __init__(self, reason=None):
-        self.reason = reason
-
-    def cannot_pack(self):
-        return self.reason
+    return SimpleNamespace(cannot_pack=lambda: reason)
 
 
 @pytest.fixture
@@ -137,7 +133,7 @@ def one_gpu(monkeypatch):
 
 def chosen(name, *overrides, data=None):
     model = small_model(name)
-    return factories.choose_kernels(configuration(*overrides), model, data or Batches())
+    return factories.choose_kernels(configuration(*overrides), model, data or batches())
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -165,14 +161,14 @@ def test_updates_that_are_no_single_piece_of_work_are_not_captured(overrides, re
 
 
 def test_data_may_refuse_to_be_packed(one_gpu):
-    found = chosen("transformer", data=Batches("sentences grow"))
+    found = chosen("transformer", data=batches("sentences grow"))
     assert not found.kernels.packed
 
 
 @pytest.mark.parametrize("key", ["packed", "capture"])
 def test_a_path_that_does_not_fit_is_refused_without_a_model(key):
     with refused(f"{key}=true: needs a CUDA GPU"):
-        factories.check_kernels(configuration("model=transformer", f"{key}=true"), Batches())
+        factories.check_kernels(configuration("model=transformer", f"{key}=true"), batches())
 
 
 @pytest.mark.long

@@ -171,16 +171,16 @@ def copied(tmp_path, monkeypatch):
             ROOT / package, root / package, ignore=shutil.ignore_patterns("__pycache__")
         )
     monkeypatch.setattr(provenance, "ROOT", root)
-    provenance._version.cache_clear()
+    provenance.code_version.cache_clear()
     yield root
-    provenance._version.cache_clear()
+    provenance.code_version.cache_clear()
 
 
 def edit(place: Path) -> None:
     """Add a line to a file, or to one file of a room."""
     file = place if place.is_file() else sorted(place.rglob("*.py"))[-1]
     file.write_text(f"{file.read_text(encoding='utf-8')}# one line more\n", encoding="utf-8")
-    provenance._version.cache_clear()
+    provenance.code_version.cache_clear()
 
 
 TRAIN = ["kernels", "variants", "attention", "training", "decoding", "ranks"]

@@ -11,7 +11,16 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader
 
-from datamodules.batching import EncodedPairs, Longest, Sequences, as_built, collate, largest
+from datamodules.batching import (
+    EncodedPairs,
+    Longest,
+    Rounded,
+    Sequences,
+    as_built,
+    collate,
+    largest,
+)
+from datamodules.batching.packed import STEP
 from lightning_modules.kernels.choice import PLAIN, use_kernels
 from lightning_modules.training import captured
 from lightning_modules.training import module as training_module
@@ -40,7 +49,7 @@ def training_of(name, *overrides, dtype=torch.float64):
 
 
 def updates_of(trained):
-    loss = partial(trained.loss_of_shape, 0.1)
+    loss = partial(trained.loss_of_form, Rounded, 0.1)
     return CapturedUpdates(loss, trained.model, torch.device("cpu"), EmulatedGraphs)
 
 
@@ -214,12 +223,15 @@ def test_weights_that_a_callback_freezes_are_recorded_anew():
 
 
 class Data(pl.LightningDataModule):
-    """Two epochs of batches of three shapes."""
+    """Two epochs of batches of three shapes; packed, of one."""
 
-    def __init__(self, model):
+    def __init__(self, model, packed):
         super().__init__()
         sides = [*LENGTHS, ([7], [7]), ([3, 3], [3, 2])]
-        self.batches: Any = list(batches(model, sides))
+        self.batches: Any = [
+            batch._replace(rounded=None).pack(STEP) if packed else batch
+            for batch in batches(model, sides)
+        ]
 
     def train_dataloader(self):
         return DataLoader(self.batches, batch_size=None, collate_fn=as_built)
@@ -228,10 +240,10 @@ class Data(pl.LightningDataModule):
         return largest(3, 8, Longest())
 
 
-def losses_of(name, capture, monkeypatch, **options):
+def losses_of(name, capture, monkeypatch, packed=False, **options):
     """Train with dropout through Lightning; return the losses and the last weights."""
     trained: TranslationModule = module(name, partial(torch.optim.Adam, lr=0.01))
-    losses, data = [], Data(trained.model)
+    losses, data = [], Data(trained.model, packed)
     recorders = []
 
     def recorder(device):
@@ -258,17 +270,22 @@ def losses_of(name, capture, monkeypatch, **options):
     finally:
         use_kernels(PLAIN)
     assert len(recorders) == capture
-    assert not capture or len(recorders[0].operators) == 4  # the largest, and three that came
+    shapes = 1 if packed else 4  # the largest, and three that came
+    assert not capture or len(recorders[0].operators) == shapes
     assert all(parameter.grad is None for parameter in trained.parameters()) or not capture
     return losses, [parameter.detach() for parameter in trained.model.parameters()]
 
 
-@pytest.mark.parametrize("name", ["bahdanau", "transformer"])
+@pytest.mark.parametrize(
+    ("name", "packed"),
+    [("bahdanau", False), ("transformer", False), ("transformer", True)],
+    ids=["bahdanau", "transformer", "packed transformer"],
+)
 @pytest.mark.parametrize("precision", ["32-true", "bf16-mixed"])
-def test_a_captured_training_has_the_losses_of_a_run_one(name, precision, monkeypatch):
+def test_a_captured_training_has_the_losses_of_a_run_one(name, packed, precision, monkeypatch):
     """With dropout, clipping and Adam: the same draws, updates and weights."""
-    run, theirs = losses_of(name, False, monkeypatch, precision=precision)
-    replayed, ours = losses_of(name, True, monkeypatch, precision=precision)
+    run, theirs = losses_of(name, False, monkeypatch, packed, precision=precision)
+    replayed, ours = losses_of(name, True, monkeypatch, packed, precision=precision)
     assert len(run) == 12
     assert replayed == pytest.approx(run, rel=1e-5)
     for one, other in zip(ours, theirs, strict=True):

@@ -6,7 +6,6 @@ figure to FILE as soon as it is there: an item that is ended keeps what it has f
 
 import argparse
 import json
-import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import product
@@ -177,4 +176,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
