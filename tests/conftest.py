@@ -74,6 +74,27 @@ def hydra_forgets():
     HydraConfig.instance().cfg = None
 
 
+@pytest.fixture(
+    params=["interpreter", pytest.param("cuda", marks=[pytest.mark.gpu, pytest.mark.long])]
+)
+def rows(request, monkeypatch):
+    """Compute by Triton's kernels of rows; return the device of the tensors."""
+    import torch
+
+    from lightning_modules.kernels import choice
+
+    triton = pytest.importorskip("triton", reason="Triton is missing; install the extra gpu")
+    if request.param == "cuda" and not torch.cuda.is_available():
+        pytest.skip("needs a GPU")
+    if request.param == "interpreter" and not triton.knobs.runtime.interpret:
+        pytest.skip("kernels are compiled for the GPU of this machine")
+    device = "cpu" if request.param == "interpreter" else "cuda"
+    monkeypatch.setattr(choice, "DEVICE_OF_TRITON", device)
+    choice.use_kernels(choice.Kernels(rows=True))
+    yield device
+    choice.use_kernels(choice.PLAIN)
+
+
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory):
     if not (CHROMIUM and DRIVER):

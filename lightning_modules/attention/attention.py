@@ -20,10 +20,6 @@ class AttentionMemory(NamedTuple):
     padding: Tensor  # True where a query may not look, `(batch, 1, src)` or `(batch, tgt, src)`
     lengths: Tensor  # number of real positions, `(batch, 1)`
 
-    def shared(self) -> "AttentionMemory":
-        """Return this memory for a loop over the target; see ``kernels.shared``."""
-        return self._replace(values=accumulate_once(self.values), keys=accumulate_once(self.keys))
-
 
 class Attention(nn.Module):
     """Attention of queries to a memory.
@@ -85,6 +81,11 @@ class Attention(nn.Module):
             keys = values if self.key is None else self._split(self.key(memory))
         lengths = mask.sum(1, keepdim=True)
         return AttentionMemory(values, self.score.project_keys(keys), ~mask.unsqueeze(1), lengths)
+
+    def share(self, memory: AttentionMemory) -> AttentionMemory:
+        """Return a memory for a loop over the target; see ``kernels.shared``."""
+        values, keys = accumulate_once(memory.values), self.score.share_keys(memory.keys)
+        return memory._replace(values=values, keys=keys)
 
     def forward(
         self, query: Tensor, memory: AttentionMemory, steps: Tensor

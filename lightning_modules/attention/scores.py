@@ -13,9 +13,10 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 from typing_extensions import override
 
+from lightning_modules.kernels.additive_rows import share_additive_keys
 from lightning_modules.kernels.chunked import additive_energies
 from lightning_modules.kernels.products import LinearLayer
-from lightning_modules.kernels.shared import linear
+from lightning_modules.kernels.shared import accumulate_once, linear
 
 Start = Literal["random", "simple"]
 """Where a score or a window starts: drawn at random, or as the simpler form that it extends."""
@@ -52,6 +53,10 @@ class Score(nn.Module, ABC):
     def project_keys(self, memory: Tensor) -> Tensor:
         """Project the memory once per sentence: ``(…, src, memory) -> (…, src, key)``."""
         return memory
+
+    def share_keys(self, keys: Tensor) -> Tensor:
+        """Return the keys for a loop over the target, with one gradient for all of its steps."""
+        return accumulate_once(keys)
 
     @abstractmethod
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
@@ -151,6 +156,10 @@ class Additive(Score):
     @override
     def project_keys(self, memory: Tensor) -> Tensor:
         return self.key_projection(memory)
+
+    @override
+    def share_keys(self, keys: Tensor) -> Tensor:
+        return share_additive_keys(keys, self.energy.weight[0])
 
     @override
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:

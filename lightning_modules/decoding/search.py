@@ -13,10 +13,13 @@ from typing_extensions import override
 from datamodules.errors import UserError, one_line
 from datamodules.tokenization import BOS, EOS, PAD, UNK
 from lightning_modules.attention.build import exact_shapes
+from lightning_modules.kernels.choice import computes_by_rows
 from lightning_modules.kernels.precision import search_autocast
 from lightning_modules.kernels.products import packed_weights
 from lightning_modules.variants.base import EncoderDecoder, for_each_tensor, select_batch
 
+IMPOSSIBLE = (PAD, BOS)  # the first tokens of a vocabulary, which no target contains
+MOST_BY_ROWS = 16  # number of best tokens that a kernel finds, which reads a row once for each
 BLOCK = 64  # number of columns per block in `top`
 ROWS = {"cpu": 512, "gpu": 8192}
 """Hypotheses whose logits are in memory at a time; on a GPU, more rows need fewer kernels."""
@@ -263,7 +266,7 @@ def _kind(device: torch.device) -> str:
 def best_tokens(model: EncoderDecoder, features: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """Return the log-probabilities (float32) and ids of the best tokens, best first.
 
-    PAD and BOS, which no target contains, are impossible. ``features`` are ``(rows, features)``,
+    ``IMPOSSIBLE`` tokens are left out. ``features`` are ``(rows, features)``,
     both results ``(rows, count)``, with fewer columns for a smaller vocabulary.
     """
     parts = features.split(ROWS[_kind(features.device)])
@@ -273,11 +276,16 @@ def best_tokens(model: EncoderDecoder, features: Tensor, count: int) -> tuple[Te
 
 
 def _best_of(logits: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """Return ``best_tokens`` of ``logits`` ``(rows, vocabulary)``, which change in place."""
+    """Return ``best_tokens`` of ``logits`` ``(rows, vocabulary)``, which may change in place."""
+    count = min(count, logits.shape[1])
+    if computes_by_rows(logits) and count <= MOST_BY_ROWS:
+        from lightning_modules.kernels.row_kernels import best_of_rows
+
+        return best_of_rows(logits, count, len(IMPOSSIBLE))
     logits = logits.float()
-    for token in (PAD, BOS):  # a list of both would be copied to the device in each step
+    for token in IMPOSSIBLE:  # a list of both would be copied to the device in each step
         logits[:, token].fill_(float("-inf"))
-    best, tokens = top(logits, min(count, logits.shape[1]))
+    best, tokens = top(logits, count)
     largest = best[:, :1]
     # In place: copying the logits would cost more than the exponentials.
     total = logits.sub_(largest).exp_().sum(1, keepdim=True)

@@ -1,9 +1,8 @@
 """Which kernels a process computes with: one policy, by settings, device and what a model offers.
 
-``kernels=auto`` takes the fastest on a CUDA GPU, and PyTorch's own elsewhere; ``kernels=plain``
-takes PyTorch's own everywhere, to look for a mistake. ``packed``, ``capture``, ``compile`` decide
-one path each, in place of the policy. Nothing is timed here, so that the same command chooses the
-same kernels on every machine with such a device.
+``kernels=auto`` takes the fastest on a CUDA GPU and PyTorch's own elsewhere; ``kernels=plain``
+takes PyTorch's own everywhere, to look for a mistake. Nothing here is timed: what was measured
+decides, so that the same command chooses the same kernels on every machine with that device.
 """
 
 from collections.abc import Mapping
@@ -12,6 +11,7 @@ from importlib.util import find_spec
 from typing import Literal, NamedTuple
 
 import torch
+from torch import Tensor
 
 from datamodules.errors import UserError
 
@@ -33,6 +33,9 @@ class Kernels(NamedTuple):
     compiled: str | None = None  # mode of `torch.compile` for the blocks of a model
 
 
+DEVICE_OF_TRITON = "cuda"  # tests change it, to interpret kernels on a CPU
+TYPES_OF_ROWS = (torch.float32, torch.bfloat16, torch.float16)
+"""Types of the kernels of rows, which compute in float32."""
 PLAIN = Kernels()
 _in_use = PLAIN
 WORDS = {
@@ -90,16 +93,18 @@ def kernels_in_use() -> Kernels:
     return _in_use
 
 
-def describe_kernels(kernels: Kernels) -> str:
-    """Return kernels in words, for records and conditions; ``plain`` for PyTorch's own."""
-    named = [words for name, words in WORDS.items() if getattr(kernels, name)]
-    if kernels.compiled is not None:
-        named.append(f"compiled ({kernels.compiled})")
-    return ", ".join(named) or "plain"
+def computes_by_rows(tensor: Tensor) -> bool:
+    """Return whether Triton's kernels of rows compute with ``tensor``; not in compiled code."""
+    return (
+        _in_use.rows
+        and tensor.device.type == DEVICE_OF_TRITON
+        and tensor.dtype in TYPES_OF_ROWS
+        and not torch.compiler.is_compiling()
+    )
 
 
-def kernels_of_search(asked: KernelSetting, device: torch.device) -> Kernels:
-    """Return the kernels of a test, which only searches."""
+def choose_kernels(asked: KernelSetting, device: torch.device) -> Kernels:
+    """Return the kernels for a device."""
     if asked == "plain" or device.type != "cuda":
         return PLAIN
     return Kernels(rows=has_triton(), captured_search=True)

@@ -1,9 +1,11 @@
 """Formulas computed in chunks: the same numbers without their largest tensor.
 
-- ``additive_energies``, without the ``(batch, tgt, src, size)`` tensor of the formula;
+- ``additive_energies``, without the ``(batch, tgt, src, size)`` tensor of the formula; on a GPU by
+  kernels of ``kernels.additive_rows``;
 - ``output_loss``, without the logits of all positions at once. The forward pass also computes the
   gradients, while the logits of a chunk are still in the cache and become their own gradient in
-  place. (``torch.nn.functional.linear_cross_entropy`` has no label smoothing.)
+  place; on a GPU by one kernel (``kernels.row_kernels``), in the dtype of the product.
+  (``torch.nn.functional.linear_cross_entropy`` has no label smoothing.)
 
 A chunk fits the cache of a CPU, or takes a share of the free memory of a GPU.
 """
@@ -15,6 +17,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from lightning_modules.kernels.additive_rows import additive_by_rows
+from lightning_modules.kernels.choice import computes_by_rows
 from lightning_modules.kernels.device import chunk_size
 from lightning_modules.kernels.precision import product_type
 from lightning_modules.kernels.products import multiply, multiply_transposed
@@ -31,6 +35,8 @@ def additive_energies(query: Tensor, keys: Tensor, energy: Tensor) -> Tensor:
     """
     if torch.compiler.is_compiling():  # the compiler fuses the formula
         return ((query.unsqueeze(-2) + keys.unsqueeze(-3)).tanh() * energy).sum(-1)
+    if computes_by_rows(query):
+        return additive_by_rows(query, keys, energy)
     energies = _Additive.apply(
         query.flatten(0, -3), keys.flatten(0, -3).to(query.dtype), energy.to(query.dtype)
     )
@@ -135,9 +141,15 @@ class _OutputLoss(torch.autograd.Function):
             for start in range(0, len(features), chunk):
                 rows = slice(start, start + chunk)
                 logits = multiply(features[rows], weight.T, bias, aligned=True)
-                logits = logits.to(total.dtype)
-                padded = count is not None
-                total += _loss_and_gradient(logits, targets[rows, None], smoothing, padded)
+                if computes_by_rows(logits):
+                    from lightning_modules.kernels.row_kernels import loss_rows
+
+                    total += loss_rows(logits, targets[rows], smoothing).sum()
+                else:
+                    logits = logits.to(total.dtype)
+                    total += _loss_and_gradient(
+                        logits, targets[rows, None], smoothing, count is not None
+                    )
                 if sums is not None and grad_features is not None:
                     grad_logits = logits.to(dtype)
                     grad_features[rows] = multiply(grad_logits, weight)

@@ -16,6 +16,7 @@ from typing_extensions import override
 
 from datamodules.plugs import find_plug, make_plug
 from lightning_modules.kernels import products
+from lightning_modules.kernels.choice import computes_by_rows
 from lightning_modules.kernels.products import LinearLayer, Pack, Packable
 from lightning_modules.kernels.rnn import advance_layer, run_stack
 from lightning_modules.kernels.shared import accumulate_once, linear
@@ -51,6 +52,10 @@ class LstmGates(nn.Module):
 
     def forward(self, gates: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
         """Return h and c, ``(batch, hidden)``; ``gates`` are ``W x + U h + b``, 4 · hidden wide."""
+        if computes_by_rows(gates):
+            from lightning_modules.kernels.gate_kernels import lstm_gates
+
+            return lstm_gates(gates, cell)
         let_in, keep, candidate, let_out = gates.chunk(4, 1)
         cell = keep.sigmoid() * cell + let_in.sigmoid() * candidate.tanh()
         return let_out.sigmoid() * cell.tanh(), cell
@@ -61,6 +66,10 @@ class GruGates(nn.Module):
 
     def forward(self, from_inputs: Tensor, from_hidden: Tensor, hidden: Tensor) -> Tensor:
         """Return the next h, from ``W x + b`` and ``U h + b'``, ``(batch, 3 · hidden)``."""
+        if computes_by_rows(from_inputs):
+            from lightning_modules.kernels.gate_kernels import gru_gates
+
+            return gru_gates(from_inputs, from_hidden, hidden)
         parts = [2 * hidden.shape[1], hidden.shape[1]]
         x_gates, x_candidate = from_inputs.split(parts, 1)
         h_gates, h_candidate = from_hidden.split(parts, 1)

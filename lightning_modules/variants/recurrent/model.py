@@ -180,8 +180,8 @@ class Recurrent(EmbeddedEncoderDecoder):
 
     def _decode_by_steps(self, memory: RecurrentMemory, embedded: Tensor) -> DecoderOutput:
         """Run ``_advance`` over the target ``(batch, tgt, embedding)``."""
-        if memory.attention is not None:
-            memory = memory._replace(attention=memory.attention.shared())
+        if self.attention is not None and memory.attention is not None:
+            memory = memory._replace(attention=self.attention.share(memory.attention))
         state = self.initial_state(memory)
         summary = self._at_all(memory.summary, embedded)
         run_cells = self.decoder.unroll(concat_present(embedded, summary))
