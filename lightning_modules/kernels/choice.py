@@ -35,7 +35,7 @@ class Kernels(NamedTuple):
 
 DEVICE_OF_TRITON = "cuda"  # tests change it, to interpret kernels on a CPU
 TYPES_OF_ROWS = (torch.float32, torch.bfloat16, torch.float16)
-"""Types of the kernels of rows, which compute in float32."""
+"""Types of the numbers of Triton's kernels, which compute in float32."""
 PLAIN = Kernels()
 _in_use = PLAIN
 WORDS = {

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from lightning_modules.kernels import choice
+
 
 class Spans(NamedTuple):
     """Which keys each query attends to: those from ``first`` up to, but not including, ``end``.
@@ -136,7 +138,7 @@ _attend.register_autograd(_backward, setup_context=_keep)
 
 
 def _by_triton(query: Tensor) -> bool:
-    return query.is_cuda and query.dtype != torch.float64
+    return query.device.type == choice.DEVICE_OF_TRITON and query.dtype in choice.TYPES_OF_ROWS
 
 
 def _at_least_float32(*tensors: Tensor) -> tuple[Tensor, ...]:

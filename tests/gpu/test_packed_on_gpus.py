@@ -49,7 +49,8 @@ def test_packed_gradients_equal_padded_gradients_of_the_cpu(device, kind, packin
         assert ours == pytest.approx(loss, rel=1e-5)
         assert of_ours.keys() == gradients.keys()
         for name, gradient in gradients.items():
-            torch.testing.assert_close(of_ours[name], gradient, rtol=1e-3, atol=1e-5)
+            scale = gradient.abs().max().clamp(min=1e-3)
+            torch.testing.assert_close(of_ours[name] / scale, gradient / scale, rtol=0, atol=1e-3)
 
 
 @needs_triton

@@ -28,7 +28,12 @@ INTEGERS = ("stride", "tgt", "src")
 VOCABULARY: dict[str, Any] = {"width": 32_000}
 ALIGNMENT = {"size": 1000, "src_block": row_kernels.SRC_BLOCK, "size_block": row_kernels.SIZE_BLOCK}
 GATES = {"size": 1000, "block": gate_kernels.BLOCK}
-KERNELS = [
+HEADS: dict[str, Any] = {
+    **{"heads": 8, "size": 64, "size_block": 64, "value": 64, "value_block": 64},
+    **{"tile_queries": span_kernels.TILE.queries, "tile_keys": span_kernels.TILE.keys},
+    "precision": "ieee",
+}
+KERNELS: list[tuple[Any, ...]] = [
     (row_kernels._loss, VOCABULARY | {"block": row_kernels.LOSS_BLOCK}, row_kernels.LOSS_WARPS),
     (
         row_kernels._best,
@@ -53,7 +58,7 @@ KERNELS = [
         )
     ),
 ]
-"""Each kernel, its constants and its number of warps."""
+"""Each kernel, its constants, its number of warps, and of stages where it is not Triton's own."""
 
 
 def usage(kernel: Any, constants: dict[str, Any], warps: int) -> dict[str, int]:

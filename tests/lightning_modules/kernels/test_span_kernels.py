@@ -6,7 +6,8 @@ Without a GPU, Triton's interpreter runs them.
 import pytest
 import torch
 
-from lightning_modules.kernels.packed_attention import packed_attention
+from lightning_modules.kernels import choice
+from lightning_modules.kernels.packed_attention import Spans, packed_attention
 from tests.helpers.gradients import random
 from tests.helpers.streams import spans
 
@@ -50,11 +51,12 @@ def test_results_and_gradients_equal_the_formula(device, kind, dtype, monkeypatc
     query, keys, values = (each.requires_grad_() for each in inputs)
     exact = packed_attention(query, keys, values, seen)
     expected = torch.autograd.grad(exact, inputs, direction)
-    query, keys, values, grad = (each.to(device) for each in rounded)
-    first, end, *others = (part.to(device) for part in seen)
-    result, totals = span_kernels.attend(query, keys, values, first, end)
-    found = span_kernels.gradients(grad, query, keys, values, result, totals, (first, end, *others))
-    for one, other in zip((result, *found), (exact.detach(), *expected), strict=True):
+    *parts, grad = (each.to(device) for each in rounded)
+    query, keys, values = (part.requires_grad_() for part in parts)
+    monkeypatch.setattr(choice, "DEVICE_OF_TRITON", device)
+    result = packed_attention(query, keys, values, Spans(*(part.to(device) for part in seen)))
+    found = torch.autograd.grad(result, parts, grad)
+    for one, other in zip((result.detach(), *found), (exact.detach(), *expected), strict=True):
         assert one.dtype == dtype
         assert error(one, other) < ERRORS[dtype]
 

@@ -192,6 +192,41 @@ def attentions(bench: Bench, sizes: Sizes) -> None:
     bench.say({"table": "Attention of a layer", "titles": titles, "rows": rows})
 
 
+def _tiles(device: str) -> Iterator[str]:
+    """Let Triton's kernels compute by one size of tiles after the other."""
+    if device != "cuda":
+        yield ""
+        return
+    from lightning_modules.kernels import span_kernels
+
+    chosen = span_kernels.TILE
+    for queries, keys in ((64, 64), (64, 32), (32, 32), (128, 64)):
+        span_kernels.TILE = chosen._replace(queries=queries, keys=keys)
+        yield f", tiles of {queries} × {keys}"
+    span_kernels.TILE = chosen
+
+
+def _of_varying_lengths(
+    lengths: np.ndarray, shape: tuple[int, ...], device: str
+) -> Iterator[list[str]]:
+    """Measure torch's own attention of packed sentences, without the free places."""
+    from torch.nn.attention.varlen import varlen_attn
+
+    ends = [torch.from_numpy(np.cumsum([0, *side])).to(device, torch.int32) for side in lengths]
+    longest = lengths.max(1).tolist()
+    sides = {"encoder": (0, 0), "decoder, causal": (1, 1), "decoder, source": (1, 0)}
+    for name, (asking, asked) in sides.items():
+        window = (-1, 0) if "causal" in name else (-1, -1)
+        given = ends[asking], ends[asked], longest[asking], longest[asked]
+        attend: Any = lambda q, k, v, given=given, window=window: varlen_attn(  # noqa: E731
+            q, k, v, *given, window_size=window
+        )
+        try:
+            yield [f"varlen_attn, {name}", *_both_ways(attend, shape, device)]
+        except (RuntimeError, TypeError) as error:  # its arguments differ by version
+            yield [f"varlen_attn, {name}", one_line(error)[:60], ""]
+
+
 def _lengths(tokens: int) -> np.ndarray:
     """Return lengths of both sides, ``(2, sentences)``, that fill a stream of ``tokens``."""
     random = np.random.default_rng(0)
