@@ -145,7 +145,8 @@ class CapturedUpdates:
             self._give_up(error)
 
     def _give_up(self, error: Exception) -> None:
-        reason = str(error).strip().splitlines() or [type(error).__name__]
+        cause = error.__context__ or error  # the end of a failed capture fails too
+        reason = str(cause).strip().splitlines() or [type(cause).__name__]
         log.info("updates run without CUDA graphs (capture=false): %s", reason[0])
         use_kernels(kernels_in_use()._replace(capture=False))
         self._recorded = None
