@@ -62,10 +62,12 @@ def _attend(
 
         return span_kernels.attend(query, keys, values, first, end)
     query, keys, single = _at_least_float32(query, keys, values)
-    energies, sees = _energies(query, keys, first, end)
-    totals = energies.logsumexp(-1).masked_fill(first >= end, 0)
-    weights = torch.where(sees, (energies - totals.unsqueeze(-1)).exp(), 0)
-    return torch.einsum("hts,shv->thv", weights, single).to(values.dtype).contiguous(), totals
+    with torch.autocast(query.device.type, enabled=False):
+        energies, sees = _energies(query, keys, first, end)
+        totals = energies.logsumexp(-1).masked_fill(first >= end, 0)
+        weights = torch.where(sees, (energies - totals.unsqueeze(-1)).exp(), 0)
+        result = torch.einsum("hts,shv->thv", weights, single)
+    return result.to(values.dtype).contiguous(), totals
 
 
 @_attend.register_fake
@@ -104,16 +106,17 @@ def _gradients(
         return span_kernels.gradients(grad, query, keys, values, result, totals, spans)
     dtype = query.dtype
     grad, query, keys, values, result = _at_least_float32(grad, query, keys, values, result)
-    energies, sees = _energies(query, keys, first, end)
-    weights = torch.where(sees, (energies - totals.unsqueeze(-1)).exp(), 0)
-    slopes = (grad * result).sum(-1).T.unsqueeze(-1)
-    grad_weights = torch.einsum("thv,shv->hts", grad, values)
-    grad_energies = weights * (grad_weights - slopes) / math.sqrt(query.shape[2])
-    gradients = (
-        torch.einsum("hts,shk->thk", grad_energies, keys),
-        torch.einsum("hts,thk->shk", grad_energies, query),
-        torch.einsum("hts,thv->shv", weights, grad),
-    )
+    with torch.autocast(query.device.type, enabled=False):
+        energies, sees = _energies(query, keys, first, end)
+        weights = torch.where(sees, (energies - totals.unsqueeze(-1)).exp(), 0)
+        slopes = (grad * result).sum(-1).T.unsqueeze(-1)
+        grad_weights = torch.einsum("thv,shv->hts", grad, values)
+        grad_energies = weights * (grad_weights - slopes) / math.sqrt(query.shape[2])
+        gradients = (
+            torch.einsum("hts,shk->thk", grad_energies, keys),
+            torch.einsum("hts,thk->shk", grad_energies, query),
+            torch.einsum("hts,thv->shv", weights, grad),
+        )
     grad_query, grad_keys, grad_values = (each.to(dtype).contiguous() for each in gradients)
     return grad_query, grad_keys, grad_values
 

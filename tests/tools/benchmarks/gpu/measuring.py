@@ -245,6 +245,9 @@ def searched(system: System, load: Load, device: str) -> dict[str, Any]:
         assert isinstance(model, EmbeddedEncoderDecoder)
         with torch.no_grad():
             model.output.bias[EOS] = -1e4
+        # The trainer knows the device, by whose memory batches are as large as they may be.
+        quiet = dict.fromkeys(("logger", "enable_checkpointing", "enable_progress_bar"), False)
+        data.trainer = factories.build(config, "trainer", **quiet)
         batches = list(data.test_dataloader())
         limits: Any = {"max_ratio": 1.0, "max_extra": 0, "bf16": system.precision == "bf16"}
         searches = {"greedy": greedy_search(**limits), "beam": beam_search(5, **limits)}
