@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.data import Dataset
 
-from datamodules.batching.rounded import Longest, Rounded, round_up
+from datamodules.batching.rounded import Longest, Rounded, rounded_form
 from datamodules.sequences import Sequences
 from datamodules.tokenization import BOS, EOS, PAD
 
@@ -88,7 +88,7 @@ class Batch(NamedTuple):
     def round_up(self, longest: Longest) -> "Batch":
         """Return the batch with its rounded form."""
         padded = self.src, self.tgt_in, self.tgt_out, self.tgt_mask
-        return self._replace(rounded=round_up(*(part.numpy() for part in padded), longest))
+        return self._replace(rounded=rounded_form(*(part.numpy() for part in padded), longest))
 
 
 class EncodedPairs(Dataset[Batch]):

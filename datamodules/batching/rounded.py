@@ -47,7 +47,7 @@ class Rounded(NamedTuple):
         return Rounded(*(part.pin_memory() for part in self))
 
 
-def round_up(
+def rounded_form(
     src: NDArray[np.int64],
     tgt_in: NDArray[np.int64],
     tgt_out: NDArray[np.int64],

@@ -136,11 +136,11 @@ def test_kernels_get_the_type_of_products_without_autocast(
 def test_explicit_types_change_no_number_in_float32(kind, monkeypatch):
     rnn = kind(4, 3, 2, batch_first=True, bidirectional=True)
     inputs = random(2, 5, 4, dtype=torch.float32)
-    without, within = [], []
-    for explicit, parts in ((False, without), (True, within)):
+    runs = []
+    for explicit in (False, True):
         monkeypatch.setattr(precision, "needs_types", lambda inputs, given=explicit: given)
-        parts += run_without_lengths(rnn, inputs, LENGTHS)
-    for one, other in zip(without, within, strict=True):
+        runs.append(run_without_lengths(rnn, inputs, LENGTHS))
+    for one, other in zip(*runs, strict=True):
         torch.testing.assert_close(one, other, rtol=0, atol=0)
 
 
