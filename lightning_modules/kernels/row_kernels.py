@@ -78,7 +78,7 @@ def loss_rows(
     block = min(block, triton.next_power_of_2(width))
     if rows:
         _loss[(rows,)](
-            *(logits, targets, losses, smoothing, logits.stride(0), width, block),
+            *(logits, targets, losses, float(smoothing), logits.stride(0), width, block),
             num_warps=_warps(block, warps),
         )
     return losses

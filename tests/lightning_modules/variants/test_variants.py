@@ -9,7 +9,7 @@ from torch.nn.functional import cross_entropy
 from datamodules.tokenization import BOS, EOS, PAD
 from lightning_modules.kernels.rnn import flip
 from lightning_modules.training.factories import build_model
-from lightning_modules.variants import EmbeddedEncoderDecoder
+from lightning_modules.variants import EmbeddedEncoderDecoder, EncoderDecoder
 from lightning_modules.variants.recurrent.encoder import reverse
 from sweeps.comparison.conditions import PARAMETER_TOLERANCE
 from tests.helpers.searches import beam_search, greedy_search
@@ -132,6 +132,17 @@ def test_found_hypotheses_score_as_teacher_forcing_says(name):
             if weights is not None:
                 assert decoded.weights is not None
                 torch.testing.assert_close(weights, decoded.weights[0], rtol=1e-4, atol=1e-5)
+
+
+def test_a_variant_without_an_output_layer_of_its_own_has_the_same_loss_of_padded_positions():
+    model = small_model("seq2seq").double()
+    features = torch.randn(6, model.features_size, dtype=torch.float64)
+    tokens = torch.tensor([3, -1, 4, 5, -1, 3])
+    given = features, tokens, 0.1, (tokens >= 0).sum()
+    theirs = EncoderDecoder.loss(model, *given)
+    torch.testing.assert_close(theirs, model.loss(*given))
+    real = tokens >= 0
+    torch.testing.assert_close(theirs, model.loss(features[real], tokens[real], 0.1))
 
 
 def test_reversal_keeps_eos_last_and_padding_behind():
