@@ -94,12 +94,17 @@ def kernels_in_use() -> Kernels:
 
 
 def computes_by_rows(tensor: Tensor) -> bool:
-    """Return whether Triton's kernels of rows compute with ``tensor``; not in compiled code."""
+    """Return whether Triton's kernels of rows compute with ``tensor``.
+
+    Not in compiled code, and not on a second GPU of the process (``model.placement``): Triton runs
+    kernels on the current one.
+    """
     return (
         _in_use.rows
         and tensor.device.type == DEVICE_OF_TRITON
         and tensor.dtype in TYPES_OF_ROWS
         and not torch.compiler.is_compiling()
+        and (tensor.is_cpu or tensor.get_device() == torch.cuda.current_device())
     )
 
 

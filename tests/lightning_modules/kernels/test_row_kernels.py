@@ -4,6 +4,7 @@ Without a GPU, Triton's interpreter runs them.
 """
 
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -244,9 +245,17 @@ def test_other_types_and_devices_and_plain_kernels_are_left_to_torch(rows, monke
     assert computes_by_rows(given)
     assert not computes_by_rows(given.double())
     assert not computes_by_rows(given.to("meta"))
-    monkeypatch.setattr(torch.compiler, "is_compiling", lambda: True)
-    assert not computes_by_rows(given)
-    monkeypatch.undo()
-    monkeypatch.setattr(choice, "DEVICE_OF_TRITON", rows)
+    with monkeypatch.context() as compiled:
+        compiled.setattr(torch.compiler, "is_compiling", lambda: True)
+        assert not computes_by_rows(given)
     use_kernels(PLAIN)
     assert not computes_by_rows(given)
+
+
+@pytest.mark.parametrize("current", [0, 1])
+def test_only_the_current_gpu_computes_by_rows(rows, current, monkeypatch):
+    tensor = Mock(device=torch.device("cuda", 1), dtype=torch.float32, is_cpu=False)
+    tensor.get_device.return_value = 1
+    monkeypatch.setattr(choice, "DEVICE_OF_TRITON", "cuda")
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: current)
+    assert computes_by_rows(tensor) == (current == 1)
