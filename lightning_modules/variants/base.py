@@ -108,6 +108,17 @@ class EncoderDecoder(nn.Module, ABC):
     def initial_state(self, memory: Any) -> Any:
         """Return the state before the first target token."""
 
+    def constant_state(self, memory: Any, rows: int, positions: int) -> Any:
+        """Return the state before the first token for a captured search of so many ``positions``.
+
+        No step changes the shapes of its tensors. It has ``rows`` adjacent rows for each sentence;
+        a part that orders its rows itself has the sentence as first dimension, and ``continued``.
+        A variant whose ``initial_state`` grows is searched without capture.
+        """
+        return for_each_tensor(
+            self.initial_state(memory), lambda tensor: tensor.repeat_interleave(rows, 0)
+        )
+
     @abstractmethod
     def decode(self, memory: Any, tgt_in: Tensor) -> DecoderOutput:
         """Decode all positions of a given target ``(batch, tgt)`` that starts with BOS."""

@@ -40,6 +40,11 @@ class Ensemble(EncoderDecoder):
         return tuple(model.initial_state(part) for model, part in pairs)
 
     @override
+    def constant_state(self, memory: tuple[Any, ...], rows: int, positions: int) -> tuple[Any, ...]:
+        pairs = zip(self.models, memory, strict=True)
+        return tuple(model.constant_state(part, rows, positions) for model, part in pairs)
+
+    @override
     def decode(self, memory: tuple[Any, ...], tgt_in: Tensor) -> DecoderOutput:
         pairs = zip(self.models, memory, strict=True)
         features, weights = zip(*(model.decode(part, tgt_in) for model, part in pairs), strict=True)

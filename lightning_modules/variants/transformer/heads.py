@@ -207,6 +207,28 @@ class MultiHeadAttention(nn.Module):
         assert weights is not None
         return weights.to(inputs.device)
 
+    def attend_in_slots(
+        self, inputs: Tensor, known: KeysValues, slots: Tensor, positions: Tensor, visible: Tensor
+    ) -> Tensor:
+        """Return results ``(batch, rows, width)`` of one position of each row.
+
+        The keys and values of this position are first written into their ``slots`` ``(rows,)`` of
+        ``known``. ``positions`` ``(slots,)`` are those of all slots; ``visible`` ``(batch, rows,
+        slots)`` is True where a row may look.
+        """
+        query, keys, values = (
+            self._split(layer(inputs)) for layer in (self.query, self.key, self.value)
+        )
+        places = positions.index_select(0, slots)
+        query, keys = (self.positions.rotate(part, places) for part in (query, keys))
+        known.keys.index_copy_(2, slots, keys)
+        known.values.index_copy_(2, slots, values)
+        energies = query @ known.keys.transpose(-1, -2) / math.sqrt(query.shape[-1])
+        if (bias := self.positions.bias(query, places, positions)) is not None:
+            energies = energies + bias
+        weights = torch.where(visible.unsqueeze(1), energies, float("-inf")).softmax(-1)
+        return self.out((weights @ known.values).transpose(1, 2).flatten(2))
+
     def _attend(
         self,
         inputs: Tensor,

@@ -162,10 +162,38 @@ class DecoderLayer(nn.Module):
             known = past.append(known)
         self_attended, _ = self.self_attention(inputs, known, causal=past is None, start=start)
         states = self.around_self_attention.leave(states, self_attended)
+        states, weights = self.after_self_attention(states, source, mask, need_weights)
+        return states, known, weights
+
+    def after_self_attention(
+        self, states: Tensor, source: KeysValues, mask: Tensor, need_weights: bool
+    ) -> tuple[Tensor, Tensor | None]:
+        """Return states and weights as ``forward`` does."""
         # Rows that share a source are treated like positions of one target.
         query = self.around_cross_attention.enter(states).reshape(len(mask), -1, states.shape[2])
         attended, weights = self.cross_attention(query, source, mask, need_weights=need_weights)
         if weights is not None:
             weights = weights.reshape(*states.shape[:2], -1)
         states = self.around_cross_attention.leave(states, attended.reshape(states.shape))
-        return self.around_feed_forward.around(states, self.feed_forward), known, weights
+        fed = self.feed_forward(self.around_feed_forward.enter(states))
+        return self.around_feed_forward.leave(states, fed), weights
+
+    def step_in_slots(
+        self,
+        states: Tensor,
+        known: KeysValues,
+        slots: Tensor,
+        positions: Tensor,
+        visible: Tensor,
+        source: KeysValues,
+        mask: Tensor,
+        need_weights: bool,
+    ) -> tuple[Tensor, Tensor | None]:
+        """Return states ``(batch, rows, width)`` after one position, and weights if needed.
+
+        See ``MultiHeadAttention.attend_in_slots`` and ``forward``.
+        """
+        inputs = self.around_self_attention.enter(states)
+        attended = self.self_attention.attend_in_slots(inputs, known, slots, positions, visible)
+        states = self.around_self_attention.leave(states, attended)
+        return self.after_self_attention(states, source, mask, need_weights)

@@ -33,7 +33,7 @@ from lightning_modules.variants.transformer.layers import (
     TransformerOptions,
     enter,
 )
-from lightning_modules.variants.transformer.packed import PARTS, compiled_parts, packed_features
+from lightning_modules.variants.transformer.slots import Slots, empty_slots
 
 PIECE = 64  # number of sentences that a CPU encodes together in a search
 
@@ -48,6 +48,7 @@ class TransformerMemory(NamedTuple):
 
 TransformerState = tuple[KeysValues, ...]
 """Keys and values of the target so far, in the self-attention of each decoder layer."""
+SearchState = TransformerState | Slots
 
 
 class Transformer(EmbeddedEncoderDecoder):
@@ -156,7 +157,13 @@ class Transformer(EmbeddedEncoderDecoder):
         return DecoderOutput(features, weights)
 
     @override
-    def step(self, memory: TransformerMemory, state: TransformerState, last_token: Tensor) -> Step:
+    def constant_state(self, memory: TransformerMemory, rows: int, positions: int) -> Slots:
+        return empty_slots(memory.layers, rows, positions)
+
+    @override
+    def step(self, memory: TransformerMemory, state: SearchState, last_token: Tensor) -> Step:
+        if isinstance(state, Slots):
+            return self._step_in_slots(memory, state, last_token)
         features, state, weights = self._advance(memory, state, last_token.unsqueeze(1), True)
         assert weights is not None
         return Step(features.squeeze(1), state, weights.squeeze(1))
@@ -208,13 +215,30 @@ class Transformer(EmbeddedEncoderDecoder):
             state.append(known)
         return self.decoder_norm(states), tuple(state), weights
 
+    def _step_in_slots(self, memory: TransformerMemory, state: Slots, last_token: Tensor) -> Step:
+        """Decode the position after ``last_token``, which writes into the slots of ``state``."""
+        slots, positions, visible = state.now()
+        tokens, places = last_token.view(-1, state.rows), positions.index_select(0, slots)
+        embedded = self.tgt_embedding(tokens) * self.embedding_scale
+        states = self.tgt_positions(embedded, places)
+        mask, weights = memory.mask[:, None, None], None
+        for layer, known, source in zip(self.decoder, state.known(), memory.layers, strict=True):
+            last = layer is self.decoder[-1]
+            states, weights = layer.step_in_slots(
+                states, known, slots, positions, visible, source, mask, last
+            )
+        assert weights is not None
+        features = self.decoder_norm(states).flatten(0, 1)
+        return Step(features, state.after(visible), weights.flatten(0, 1))
+
     def _embed(
         self, table: nn.Embedding, positions: InputPositions, tokens: Tensor, start: int
     ) -> Tensor:
-        """Return the input of the first layer for positions from ``start``."""
+        """Return embeddings × √d_model plus positions from ``start`` (sections 3.4 and 3.5)."""
         tokens = tokens.to(table.weight.device)
         places = torch.arange(start, start + tokens.shape[1], device=tokens.device)
-        return enter(table(tokens), self.embedding_scale, positions, places, self.dropout)
+        placed: Tensor = self.dropout(positions(table(tokens) * self.embedding_scale, places))
+        return placed
 
 
 def joined(pieces: Sequence[TransformerMemory], order: Tensor, width: int) -> TransformerMemory:
