@@ -277,4 +277,5 @@ class TranslationData(pl.LightningDataModule):
         return batches
 
     def _decoding_batches(self, pairs: EncodedPairs) -> DecodingBatchSampler:
-        return DecodingBatchSampler(pairs, self.batching.decode_max_tokens)
+        device = None if self.trainer is None else self.trainer.strategy.root_device
+        return DecodingBatchSampler(pairs, self.batching.decode_max_tokens, device)

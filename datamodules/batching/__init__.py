@@ -19,5 +19,6 @@ from datamodules.batching.sampler import (
     MixedBatchSampler,
     TokenBatchSampler,
     batches_of,
+    decode_tokens,
 )
 from datamodules.sequences import Sequences

@@ -23,7 +23,8 @@ class Batching:
     """
 
     max_tokens: int  # limit on sentences × longest side (EOS counted) of a training batch
-    decode_max_tokens: int  # the same in validation, test and translation
+    decode_max_tokens: int | None
+    """The same in validation, test and translation; None: see ``decode_tokens``."""
     by_length: bool  # whether a training batch holds sentences of similar length
     pieces: int | None  # pieces of a training batch; None for one on each rank
     workers: int  # threads that build training batches ahead; 0 for none

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch.utils.data import Sampler
 from typing_extensions import override
@@ -15,6 +16,10 @@ from datamodules.errors import UserError
 
 LONG = 500  # tokens of a sentence from which its square bounds a batch of decoding
 POOL = 2**20  # pairs that are ordered at once, so that the memory for the order stays bounded
+DECODE_TOKENS, TOKENS_PER_GIB = 6_000, 500
+"""Most tokens of a batch of decoding on a CPU, and for each GiB of a GPU's memory. By arithmetic, a
+third of the memory then holds the keys and values of a beam of 5 of ``transformer_big`` in float32,
+with hypotheses twice as long as their sources."""
 GOLDEN = (math.sqrt(5) - 1) / 2  # its multiples, modulo 1, lie most evenly (Weyl 1916)
 
 
@@ -202,12 +207,26 @@ class DecodingBatchSampler(LengthBatchSampler):
     square of its length: a batch also costs at most as much as one of sentences of ``LONG`` tokens.
     """
 
-    def __init__(self, pairs: EncodedPairs, max_tokens: int) -> None:
-        super().__init__(pairs, max_tokens, option="batching.decode_max_tokens")
+    def __init__(
+        self, pairs: EncodedPairs, max_tokens: int | None, device: torch.device | None = None
+    ) -> None:
+        """Take as many tokens as ``device`` has room for if ``max_tokens`` is None."""
+        most = decode_tokens(max_tokens, device)
+        super().__init__(pairs, most, option="batching.decode_max_tokens")
 
     @override
     def _most(self, length: int) -> int:
         return max(1, min(super()._most(length), self._max_tokens * LONG // length**2))
+
+
+def decode_tokens(setting: int | None, device: torch.device | None = None) -> int:
+    """Return ``batching.decode_max_tokens``; for None, by the memory of a CUDA device."""
+    if setting is not None:
+        return setting
+    if device is None or device.type != "cuda":
+        return DECODE_TOKENS
+    memory = torch.cuda.get_device_properties(device).total_memory
+    return max(DECODE_TOKENS, TOKENS_PER_GIB * round(memory / 2**30))
 
 
 def _longest_first(lengths: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -217,7 +236,9 @@ def _longest_first(lengths: NDArray[np.integer]) -> NDArray[np.int64]:
     return np.argsort(missing.astype(np.min_scalar_type(missing.max(initial=0))), kind="stable")
 
 
-def batches_of(sequences: Sequence[Sequence[int]], decode_max_tokens: int) -> Iterator[Batch]:
+def batches_of(
+    sequences: Sequence[Sequence[int]], decode_max_tokens: int | None
+) -> Iterator[Batch]:
     """Yield batches of pairs with an empty target side, the longest first.
 
     ``ids`` are the indices in ``sequences``. Raises ``UserError`` as ``DecodingBatchSampler`` does.

@@ -235,7 +235,7 @@ def align_text(
     pairs: EncodedPairs,
     gold: Sequence[Gold] | None,
     view: HeadChoice,
-    decode_max_tokens: int,
+    decode_max_tokens: int | None,
     advance: Advance = lambda sentences: None,
 ) -> Alignment:
     """Align ``pairs``, the pairs of ``text`` with words on both sides, by forced decoding.

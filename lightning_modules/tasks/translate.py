@@ -14,7 +14,7 @@ import numpy as np
 from omegaconf import DictConfig
 from torch import Tensor
 
-from datamodules.batching import batches_of, sources_alone
+from datamodules.batching import batches_of, decode_tokens, sources_alone
 from datamodules.errors import UserError
 from datamodules.files import STREAM, check_outputs, whole_file
 from datamodules.lines import decode_lines, read_blocks
@@ -279,9 +279,8 @@ def _limits(runs: Sequence[TrainedModel], config: DictConfig) -> Iterator[LineLi
             "square of the length",
         )
     setting = "batching.decode_max_tokens"
-    yield LineLimit(
-        config.batching.decode_max_tokens, setting, f"split the line, or give {setting}={{tokens}}"
-    )
+    most = decode_tokens(config.batching.decode_max_tokens)
+    yield LineLimit(most, setting, f"split the line, or give {setting}={{tokens}}")
     for run in runs:
         if (limit := run.model.limit()) is not None:
             remedy = f"split the line, or train with {limit.setting}={{tokens}} or more"

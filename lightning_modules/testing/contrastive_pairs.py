@@ -81,7 +81,7 @@ def choices_of(pairs: Sequence[ContrastPair], forced: Iterable[ForcedSentence]) 
 def choose(
     trained: TrainedModel,
     pairs: Sequence[ContrastPair],
-    decode_max_tokens: int,
+    decode_max_tokens: int | None,
     advance: Callable[[int], None] = lambda sentences: None,
 ) -> PairChoices:
     """Return the choices of a trained model; ``advance`` counts the translations that are scored.

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import pad
 
-from datamodules.batching import Batch, DecodingBatchSampler, EncodedPairs, Sequences
+from datamodules.batching import Batch, DecodingBatchSampler, EncodedPairs, Sequences, decode_tokens
 from datamodules.corpus import ParallelText
 from datamodules.tokenization import Tokenizers
 from lightning_modules.decoding import Hypothesis
@@ -87,7 +87,7 @@ def forced_statistics(
 
 
 def forced_head_weights(
-    model: EncoderDecoder, pairs: EncodedPairs, decode_max_tokens: int
+    model: EncoderDecoder, pairs: EncodedPairs, decode_max_tokens: int | None
 ) -> Iterator[tuple[int, Tensor]]:
     """Yield for each pair its id and all weights ``(layers, heads, tgt, src)``, with padding.
 
@@ -159,7 +159,7 @@ def head_attention(
     pairs: EncodedPairs,
     text: ParallelText,
     tokenizers: Tokenizers,
-    decode_max_tokens: int,
+    decode_max_tokens: int | None,
 ) -> HeadWeights:
     """Force a model through its ``hypotheses`` for some sentences of ``pairs``, a whole split.
 
@@ -171,7 +171,8 @@ def head_attention(
     chosen = EncodedPairs(pairs.ids[rows], pairs.src.select(rows), targets)
     model.eval()
     weights: HeadWeights = {}
-    limit = max(decode_max_tokens, int(chosen.longest.max()))  # a translation may be longer
+    # A translation may be longer.
+    limit = max(decode_tokens(decode_max_tokens), int(chosen.longest.max()))
     for number, by_token in forced_head_weights(model, chosen, limit):
         if by_token.shape[:2].numel() == 1:
             return {}

@@ -1,5 +1,6 @@
 import hashlib
 from itertools import chain
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from datamodules.batching import (
     Sequences,
     batches_of,
     collate,
+    decode_tokens,
 )
 from datamodules.batching import sampler as sampler_module
 from datamodules.errors import UserError
@@ -162,6 +164,16 @@ def test_batches_of_free_text():
     assert list(batches_of([], 8)) == []
     with pytest.raises(UserError, match=r"batching\.decode_max_tokens=3 "):
         next(batches_of(lines, 3))
+
+
+@pytest.mark.parametrize(("gib", "tokens"), [(8, 6_000), (79.1, 39_500), (139.8, 70_000)])
+def test_batches_of_decoding_have_the_size_of_the_memory(gib, tokens, monkeypatch):
+    card = SimpleNamespace(total_memory=int(gib * 2**30))
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: card)
+    gpu, cpu = torch.device("cuda"), torch.device("cpu")
+    assert decode_tokens(None, gpu) == tokens
+    assert decode_tokens(None, cpu) == decode_tokens(None) == 6_000
+    assert decode_tokens(500, gpu) == decode_tokens(500) == 500
 
 
 @pytest.mark.parametrize("kind", [LengthBatchSampler, MixedBatchSampler])
