@@ -146,19 +146,19 @@ def search_autocast(device: torch.device) -> AbstractContextManager[object]:
 def search_weights(model: nn.Module, int8: bool) -> Literal["int8", "onednn"] | None:
     """Return how the weights of a model are laid out for all steps of a search; None: as they are.
 
-    In float32, only where oneDNN computes the products of the model. Raises ``UserError`` for
+    In float32, only where oneDNN computes the products of a model on a CPU. Raises ``UserError`` for
     ``int8`` without oneDNN, or on another device than a CPU.
     """
     parameters = list(model.parameters())
+    on_cpu = all(parameter.device.type == "cpu" for parameter in parameters)
     if int8:
-        on_cpu = all(parameter.device.type == "cpu" for parameter in parameters)
         if not on_cpu or not torch.backends.mkldnn.is_available():
             raise UserError(
                 "decoding.int8=true: needs a CPU and a torch with oneDNN; set decoding.int8=false"
             )
         return "int8"
     single = all(parameter.dtype == torch.float32 for parameter in parameters)
-    return "onednn" if single and products_in_use() is not None else None
+    return "onednn" if single and on_cpu and products_in_use() is not None else None
 
 
 def sums_int8_in_32_bits() -> bool:

@@ -278,6 +278,12 @@ def test_weights_are_packed_as_long_as_the_search_lasts(monkeypatch):
     assert all(torch.equal(before[key], value) for key, value in model.state_dict().items())
 
 
+def test_weights_on_another_device_stay_as_they_are(onednn):
+    """A machine whose processor multiplies by oneDNN may have a GPU."""
+    with packed_weights(small_model("seq2seq").to("meta"), int8=False):
+        pass
+
+
 def test_integers_need_a_cpu_with_onednn_and_no_other_type(monkeypatch):
     with pytest.raises(
         ValueError, match=r"decoding\.int8=true: cannot be used with decoding\.bf16"
