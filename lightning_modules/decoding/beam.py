@@ -9,15 +9,9 @@ from torch import Tensor
 from typing_extensions import override
 
 from datamodules.tokenization import BOS, EOS
-from lightning_modules.decoding.search import (
-    Backpointers,
-    Ends,
-    HypothesisEnd,
-    Search,
-    best_tokens,
-    removes_ended,
-)
-from lightning_modules.variants.base import EncoderDecoder, select_batch
+from lightning_modules.decoding.search import HypothesisEnd, best_tokens
+from lightning_modules.decoding.stepped import Chosen, SteppedSearch
+from lightning_modules.variants.base import EncoderDecoder
 
 
 class Beams(NamedTuple):
@@ -25,6 +19,8 @@ class Beams(NamedTuple):
 
     sentences: Tensor  # number of the sentence in the first batch, `(sentences,)`
     limits: Tensor  # length limit in tokens, `(sentences,)`
+    rows: Tensor  # row of the step before that each row continues, `(sentences, beam)`
+    tokens: Tensor  # last tokens, `(sentences, beam)`
     last_penalty: Tensor  # length penalty at the length limit, `(sentences,)`
     places: Tensor  # number of places not taken by finished hypotheses, `(sentences,)`
     totals: Tensor  # log-probability of each prefix, `(sentences, beam)`; -inf for no prefix
@@ -32,19 +28,8 @@ class Beams(NamedTuple):
     """Scores of the best finished hypotheses, best first, ``(sentences, n_best)``; -inf for none.
     """
 
-    def with_prefix(self) -> tuple[Tensor, Tensor]:
-        """Return which sentences have a prefix left, and which rows of these sentences' beams.
 
-        The processor waits for the device once.
-        """
-        present = self.totals.isfinite().cpu().numpy()
-        kept = np.flatnonzero(present.any(1))
-        indices = kept, np.flatnonzero(present[kept])
-        sentences, rows = (torch.from_numpy(index).to(self.totals.device) for index in indices)
-        return sentences, rows
-
-
-class BeamSearch(Search):
+class BeamSearch(SteppedSearch):
     """Keep the ``beam_size`` most probable prefixes of each sentence.
 
     A prefix that ends with EOS is a finished hypothesis. Each finished hypothesis makes the beam of
@@ -75,46 +60,51 @@ class BeamSearch(Search):
         self.n_best = n_best
 
     @override
-    def search(
-        self, model: EncoderDecoder, memory: Any, limits: Tensor, backpointers: Backpointers
-    ) -> list[list[HypothesisEnd]]:
-        beams = self._first_beams(limits)
-        rows = beams.sentences.unsqueeze(1).expand(-1, self.beam_size)
-        tokens = torch.full_like(rows, BOS)
-        state = select_batch(model.initial_state(memory), rows)
-        rows_with_prefix: Tensor | None = beams.sentences * self.beam_size
-        ends = Ends(len(limits))
-        for position in range(int(limits.max())):
-            features, state, weights = model.step(memory, state, tokens.flatten())
-            backpointers.add(tokens.flatten(), rows.flatten(), weights)
-            totals, rows, tokens = self._continue(model, beams, features, rows_with_prefix)
-            at_limit = (beams.limits == position + 1).unsqueeze(1)
-            ended = totals.isfinite() & ((tokens == EOS) | at_limit)
-            ends.add(ended, beams.sentences.unsqueeze(1).expand_as(rows), rows, tokens, totals)
-            beams = self._after_step(beams, totals, ended, position)
-            rows_with_prefix = None
-            if removes_ended(position, limits.device):
-                kept, rows_with_prefix = beams.with_prefix()
-                if not len(kept):
-                    break
-                if len(kept) < len(rows):
-                    beams, rows, tokens, memory = select_batch((beams, rows, tokens, memory), kept)
-            state = select_batch(state, rows)
-        return [self._ranked(found) for found in ends.by_sentence()]
-
-    def _first_beams(self, limits: Tensor) -> Beams:
-        """Return beams with one empty prefix each; ``limits`` is ``(sentences,)``."""
+    def first(self, limits: Tensor) -> Beams:
+        """Return beams with one empty prefix each."""
         sentences = torch.arange(len(limits), device=limits.device)
-        totals = torch.full((len(limits), self.beam_size), -math.inf, device=limits.device)
+        rows = sentences.unsqueeze(1).expand(-1, self.beam_size)
+        totals = torch.full(rows.shape, -math.inf, device=limits.device)
         totals[:, 0] = 0.0
         return Beams(
             sentences,
             limits,
+            rows,
+            torch.full_like(rows, BOS),
             self.penalty(limits),
             torch.full_like(limits, self.beam_size),
             totals,
             totals.new_full((len(limits), self.n_best), -math.inf),
         )
+
+    @override
+    def advance(
+        self,
+        model: EncoderDecoder,
+        prefixes: Beams,
+        features: Tensor,
+        position: int | Tensor,
+        with_prefix: Tensor | None = None,
+    ) -> tuple[Beams, Chosen]:
+        totals, rows, tokens = self._continue(model, prefixes, features, with_prefix)
+        at_limit = (prefixes.limits == position + 1).unsqueeze(1)
+        ended = totals.isfinite() & ((tokens == EOS) | at_limit)
+        after = self._without(ended, prefixes, totals, position)
+        sentences = prefixes.sentences.unsqueeze(1).expand_as(rows)
+        chosen = Chosen(ended, sentences, rows, tokens, totals)
+        return after._replace(rows=rows, tokens=tokens), chosen
+
+    @override
+    def going(self, prefixes: Beams) -> Tensor:
+        return prefixes.totals.isfinite()
+
+    @override
+    def kept(self, prefixes: Beams) -> tuple[Tensor, Tensor]:
+        present = self.going(prefixes).cpu().numpy()
+        kept = np.flatnonzero(present.any(1))
+        indices = kept, np.flatnonzero(present[kept])
+        sentences, rows = (torch.from_numpy(index).to(prefixes.totals.device) for index in indices)
+        return sentences, rows
 
     def _continue(
         self, model: EncoderDecoder, beams: Beams, features: Tensor, with_prefix: Tensor | None
@@ -140,7 +130,9 @@ class BeamSearch(Search):
         rows = first + index // best.shape[1]
         return continued, rows, tokens.view(count, -1).gather(1, index)
 
-    def _after_step(self, beams: Beams, totals: Tensor, ended: Tensor, position: int) -> Beams:
+    def _without(
+        self, ended: Tensor, beams: Beams, totals: Tensor, position: int | Tensor
+    ) -> Beams:
         """Return the beams without ``ended`` hypotheses, and without prefixes that cannot matter.
 
         The log-probability of a prefix, in ``totals`` ``(sentences, beam)``, can only fall: the
@@ -154,8 +146,9 @@ class BeamSearch(Search):
         totals = totals.masked_fill(decided, -math.inf)
         return beams._replace(places=beams.places - ended.sum(1), totals=totals, best=best)
 
-    def _ranked(self, found: list[HypothesisEnd]) -> list[HypothesisEnd]:
-        """Return the ``n_best`` of a sentence's hypotheses, whose scores are log-probabilities."""
+    @override
+    def ranked(self, found: list[HypothesisEnd]) -> list[HypothesisEnd]:
+        """Return the ``n_best``, by scores divided by the length penalty."""
         scored = [end._replace(score=end.score / self.penalty(end.step + 1)) for end in found]
         return sorted(scored, key=lambda end: -end.score)[: self.n_best]
 

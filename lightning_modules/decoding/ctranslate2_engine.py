@@ -17,7 +17,8 @@ from torch import Tensor, nn
 from datamodules.errors import UserError
 from datamodules.tokenization import BOS, EOS, PAD, UNK
 from lightning_modules.decoding.beam import BeamSearch
-from lightning_modules.decoding.search import GreedySearch, Hypothesis, Search
+from lightning_modules.decoding.greedy import GreedySearch
+from lightning_modules.decoding.search import Hypothesis, Search
 from lightning_modules.variants import Transformer
 from lightning_modules.variants.base import EncoderDecoder
 from lightning_modules.variants.transformer.heads import AttentionPositions, MultiHeadAttention

@@ -1,4 +1,4 @@
-"""The interface of a search, greedy search, and the way back from the end of each hypothesis."""
+"""The interface of a search, its best tokens, and the way back from the end of each hypothesis."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -8,7 +8,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from typing_extensions import override
 
 from datamodules.errors import UserError, one_line
 from datamodules.tokenization import BOS, EOS, PAD, UNK
@@ -16,7 +15,7 @@ from lightning_modules.attention.build import exact_shapes
 from lightning_modules.kernels.choice import computes_by_rows
 from lightning_modules.kernels.precision import search_autocast
 from lightning_modules.kernels.products import packed_weights
-from lightning_modules.variants.base import EncoderDecoder, for_each_tensor, select_batch
+from lightning_modules.variants.base import EncoderDecoder, for_each_tensor
 
 IMPOSSIBLE = (PAD, BOS)  # the first tokens of a vocabulary, which no target contains
 MOST_BY_ROWS = 16  # number of best tokens that a kernel finds, which reads a row once for each
@@ -45,16 +44,17 @@ class Hypothesis(NamedTuple):
     score: float  # log-probability of the tokens, divided by the length penalty if there is one
     weights: Tensor | None
     """Attention weights ``(tokens, src)`` on the CPU, padded as the source batch; None for a model
-    without attention."""
+    without attention, or where nothing reads them."""
 
 
 class Backpointers:
     """For each call of the model's step and each row of the call, the row of the call before.
 
-    All records stay on the device until ``trace``.
+    All records stay on the device until ``trace``. Weights are recorded if ``keeps_weights``.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, keeps_weights: bool = True) -> None:
+        self.keeps_weights = keeps_weights
         self._tokens: list[Tensor] = []
         self._parents: list[Tensor] = []
         self._weights: list[Tensor] = []
@@ -69,7 +69,7 @@ class Backpointers:
         """
         self._tokens.append(last_tokens)
         self._parents.append(parents)
-        if weights is not None:
+        if weights is not None and self.keeps_weights:
             self._weights.append(weights)
 
     def trace(self, ends: Sequence[HypothesisEnd]) -> list[tuple[list[int], Tensor | None]]:
@@ -174,33 +174,45 @@ class Search(ABC):
         src: Tensor,
         src_mask: Tensor,
         src_lengths: Tensor | None = None,
+        need_weights: bool = True,
     ) -> list[list[Hypothesis]]:
         """Return the hypotheses of each sentence, best first, by a model in evaluation mode.
 
-        The source is as for ``EncoderDecoder.encode``.
+        The source is as for ``EncoderDecoder.encode``. The weights of a batch take much memory:
+        without ``need_weights`` the hypotheses have none.
         """
         lengths = src_mask.sum(1).cpu() if src_lengths is None else src_lengths
         if self.bf16:
             with search_autocast(src.device):
-                return self._translate(model, src, src_mask, lengths)
+                return self._translate(model, src, src_mask, lengths, need_weights)
         with packed_weights(model, self.int8):
-            return self._translate(model, src, src_mask, lengths)
+            return self._translate(model, src, src_mask, lengths, need_weights)
 
     def _translate(
-        self, model: EncoderDecoder, src: Tensor, src_mask: Tensor, lengths: Tensor
+        self,
+        model: EncoderDecoder,
+        src: Tensor,
+        src_mask: Tensor,
+        lengths: Tensor,
+        need_weights: bool,
     ) -> list[list[Hypothesis]]:
         limits = self.longest(lengths).to(model.device)
-        backpointers = Backpointers()
-        # Every step reads the memory: as torch multiplies it, without a copy in each step.
-        memory = for_each_tensor(model.encode(src, src_mask, lengths), Tensor.contiguous)
+        backpointers = Backpointers(need_weights)
+        memory = self.encode(model, src, src_mask, lengths)
         ends = self.search(model, memory, limits, backpointers)
         paths = iter(backpointers.trace([end for sentence in ends for end in sentence]))
 
         def hypothesis(end: HypothesisEnd) -> Hypothesis:
             tokens, weights = next(paths)
+            weights = None if weights is None else weights[:, : src.shape[1]]
             return Hypothesis(tokens, end.score, weights)
 
         return [[hypothesis(end) for end in sentence] for sentence in ends]
+
+    def encode(self, model: EncoderDecoder, src: Tensor, src_mask: Tensor, lengths: Tensor) -> Any:
+        """Return the memory of a source, maybe of one with more padding."""
+        # Every step reads the memory: as torch multiplies it, without a copy in each step.
+        return for_each_tensor(model.encode(src, src_mask, lengths), Tensor.contiguous)
 
     def longest(self, lengths: Tensor) -> Tensor:
         """Return the length limits, in tokens, for sources of these lengths, ``(batch,)``."""
@@ -218,40 +230,6 @@ class Search(ABC):
             limits: length limit of each sentence in tokens, ``(batch,)``.
             backpointers: empty; record each call of ``model.step`` here.
         """
-
-
-class GreedySearch(Search):
-    """Take the most probable token at every step; finished sentences leave the batch."""
-
-    @override
-    def search(
-        self, model: EncoderDecoder, memory: Any, limits: Tensor, backpointers: Backpointers
-    ) -> list[list[HypothesisEnd]]:
-        every = sentences = rows = torch.arange(len(limits), device=limits.device)
-        tokens = torch.full_like(limits, BOS)
-        totals = torch.zeros(len(limits), device=limits.device)
-        going = torch.ones_like(limits, dtype=torch.bool)
-        state = model.initial_state(memory)
-        ends = Ends(len(limits))
-        for position in range(int(limits.max())):
-            features, state, weights = model.step(memory, state, tokens)
-            backpointers.add(tokens, rows, weights)
-            scores, tokens = (best.squeeze(1) for best in best_tokens(model, features, 1))
-            totals = totals + scores
-            ended = going & ((tokens == EOS) | (limits == position + 1))
-            going = going ^ ended
-            rows = every[: len(tokens)]
-            ends.add(ended, sentences, rows, tokens, totals)
-            if not removes_ended(position, limits.device):
-                continue
-            kept = going.nonzero().squeeze(1)
-            if not len(kept):
-                break
-            if len(kept) < len(going):
-                memory, state = select_batch((memory, state), kept)
-                sentences, limits, rows = sentences[kept], limits[kept], kept
-                tokens, totals, going = tokens[kept], totals[kept], going[kept]
-        return ends.by_sentence()
 
 
 def removes_ended(position: int, device: torch.device) -> bool:

@@ -179,6 +179,44 @@ def packed_weights(model: nn.Module, int8: bool) -> Iterator[None]:
             layer.pack(None)
 
 
+class CastWeights:
+    """The weights of a model's linear layers in the type of autocast, cast once for many steps."""
+
+    def __init__(self, model: nn.Module) -> None:
+        self._layers = [layer for layer in model.modules() if isinstance(layer, LinearLayer)]
+        self._cast: dict[Tensor, Tensor] = {}
+        self._dtype = torch.float32
+
+    def renew(self, dtype: torch.dtype) -> None:
+        """Cast the weights again, to the same memory for the same ``dtype``."""
+        if dtype != self._dtype:
+            self._dtype, self._cast = dtype, {}
+        if self._cast:
+            torch._foreach_copy_([*self._cast.values()], [*self._cast])
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Let the layers multiply by the cast weights within the block, without gradients."""
+        try:
+            for layer in self._layers:
+                layer.pack(self._product)
+            yield
+        finally:
+            for layer in self._layers:
+                layer.pack(None)
+
+    def _product(self, weight: Tensor, bias: Tensor | None) -> Product:
+        return lambda inputs: functional.linear(
+            inputs, self._of(weight), None if bias is None else self._of(bias)
+        )
+
+    def _of(self, weight: Tensor) -> Tensor:
+        """Return a cast weight; only those of layers that are used are ever cast."""
+        if weight not in self._cast:
+            self._cast[weight] = weight.detach().to(self._dtype)
+        return self._cast[weight]
+
+
 class OnednnProduct:
     """A product by oneDNN, or by torch if the product is small."""
 

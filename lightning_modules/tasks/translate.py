@@ -6,9 +6,10 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from select import select
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from omegaconf import DictConfig
@@ -69,7 +70,8 @@ def translate(config: DictConfig) -> None:
         raise UserError(f"{asked[0]}=: engine={config.engine} gives no weights; set engine=torch")
     dictionary = read_replacement(config.decoding)
     runs = load_runs(config.checkpoint)
-    trained, translator = runs[0], LineTranslator(runs, config)
+    need_weights = bool(asked) or dictionary is not None
+    trained, translator = runs[0], LineTranslator(runs, config, need_weights)
     clean = trained.cleaning.aligned_lines if asked else trained.cleaning.lines
     # A pipe, such as /dev/stdin, can be read only once.
     again = config.input != STREAM and Path(config.input).is_file()
@@ -186,15 +188,18 @@ class LineLimit(NamedTuple):
 class LineTranslator:
     """Translates lines with a run, or with several as an ensemble."""
 
-    def __init__(self, runs: Sequence[TrainedModel], config: DictConfig) -> None:
-        """Raise ``UserError`` for a search that cannot be used."""
+    def __init__(
+        self, runs: Sequence[TrainedModel], config: DictConfig, need_weights: bool
+    ) -> None:
+        """Raise ``UserError`` for a search that cannot be used; see ``Search`` for the weights."""
         models = [run.model for run in runs]
         self._runs, self._config = runs, config
         self._model = models[0] if len(runs) == 1 else Ensemble(models).eval()
         self._search = build_search(config, self._model)
         self._source = runs[0].tokenizers.source
         self._limits = list(_limits(runs, config))
-        self._positions, self._engine = 0, cast(FindHypotheses, self._search)
+        self._positions = 0
+        self._engine: FindHypotheses = partial(self._search, need_weights=need_weights)
         self._lines = self._unknown = 0
         self._example = ""
 

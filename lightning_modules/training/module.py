@@ -239,7 +239,7 @@ class TranslationModule(Translator):
         nats = float(self.model.loss(*batch.real_targets(decoded.features))) * tokens
         self._validated_nats[ids[0]] = nats, tokens
         self._validated_spreads[ids[0]] = spreads_of(decoded.weights, batch)
-        hypotheses = self._validation_search(self.model, *batch.source)
+        hypotheses = self._validation_search(self.model, *batch.source, need_weights=False)
         texts = self.target.decode([ranked[0].tokens for ranked in hypotheses])
         self.validated.update(zip(ids, texts, strict=True))
 

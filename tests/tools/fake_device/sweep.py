@@ -23,6 +23,7 @@ from torch.utils.backend_registration import (
 )
 
 from datamodules.batching import Batch, EncodedPairs, Sequences, collate
+from lightning_modules.decoding import stepped
 from lightning_modules.decoding.search import Backpointers, Ends, Search
 from lightning_modules.kernels.rnn import RnnOutput
 from lightning_modules.variants import EmbeddedEncoderDecoder
@@ -171,10 +172,9 @@ def search_with(search: Search) -> Check:
     """Return the check of a search of three steps, whose host never asks what has ended."""
 
     def check(model: EmbeddedEncoderDecoder, batch: Batch) -> None:
-        module = sys.modules[type(search).__module__]
         going_on: list[Any] = [
-            patch.object(module, "int", lambda _: 3, create=True),  # the longest limit
-            patch.object(module, "removes_ended", lambda *_: False),
+            patch.object(stepped, "int", lambda _: 3, create=True),  # the longest limit
+            patch.object(stepped, "removes_ended", lambda *_: False),
             patch.object(Ends, "by_sentence", lambda _: []),
         ]
         with torch.no_grad(), ExitStack() as stack:
