@@ -286,8 +286,8 @@ class Buffers:
         ):
             fewer //= 2
         if fewer < sentences:
-            index = np.concatenate([kept, ended])[:fewer]
-            index = torch.from_numpy(index).to(loop.prefixes.tokens.device)
+            first = torch.from_numpy(np.concatenate([kept, ended])[:fewer])
+            index = first.to(loop.prefixes.tokens.device)
             write(self._first(fewer, LEAST_ROOM), select_batch(loop, index))
         return fewer
 
@@ -337,14 +337,19 @@ class Recording:
 def tensors_in(tree: Any) -> list[Tensor]:
     """Return the tensors of nested tuples, in their order."""
     found: list[Tensor] = []
-    for_each_tensor(tree, lambda tensor: found.append(tensor) or tensor)
+
+    def append(tensor: Tensor) -> Tensor:
+        found.append(tensor)
+        return tensor
+
+    for_each_tensor(tree, append)
     return found
 
 
 def parts_of(state: Any) -> list[Tensor | Slots]:
     """Return the parts of a state: tensors, and ``Slots``, which order their rows themselves."""
     found: list[Tensor | Slots] = []
-    for_each_part(state, lambda part: found.append(part) or part)
+    for_each_part(state, found.append)
     return found
 
 

@@ -174,6 +174,7 @@ class Search(ABC):
         src: Tensor,
         src_mask: Tensor,
         src_lengths: Tensor | None = None,
+        *,
         need_weights: bool = True,
     ) -> list[list[Hypothesis]]:
         """Return the hypotheses of each sentence, best first, by a model in evaluation mode.

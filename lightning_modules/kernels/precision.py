@@ -146,8 +146,8 @@ def search_autocast(device: torch.device) -> AbstractContextManager[object]:
 def search_weights(model: nn.Module, int8: bool) -> Literal["int8", "onednn"] | None:
     """Return how the weights of a model are laid out for all steps of a search; None: as they are.
 
-    In float32, only where oneDNN computes the products of a model on a CPU. Raises ``UserError`` for
-    ``int8`` without oneDNN, or on another device than a CPU.
+    In float32, only where oneDNN computes the products of a model on a CPU. Raises ``UserError``
+    for ``int8`` without oneDNN, or on another device than a CPU.
     """
     parameters = list(model.parameters())
     on_cpu = all(parameter.device.type == "cpu" for parameter in parameters)

@@ -1,12 +1,14 @@
 """The captured step of a search, by the emulator of CUDA graphs, against the search itself."""
 
 import logging
+from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
 import torch
 
 from datamodules.tokenization import EOS
+from lightning_modules.decoding import SteppedSearch
 from lightning_modules.decoding import captured_search as captured
 from lightning_modules.kernels.choice import PLAIN, Kernels, use_kernels
 from lightning_modules.variants import Ensemble
@@ -16,7 +18,7 @@ from tests.helpers.host_waits import HostWaits
 from tests.helpers.searches import beam_search, greedy_search
 from tests.helpers.variants import ALL, sentences, small_model
 
-SEARCHES = {
+SEARCHES: dict[str, Callable[[], SteppedSearch]] = {
     "greedy": greedy_search,
     "beam of 1": lambda: beam_search(beam_size=1),
     "beam of 3": lambda: beam_search(beam_size=3, n_best=3, length_penalty=0.0),
@@ -153,6 +155,7 @@ def test_weights_are_left_out_where_nothing_reads_them():
         for search in (greedy_search(), beam_search(beam_size=2)):
             model, source = model_with("transformer"), sentences(LENGTHS)
             [[one], *_] = search(model, *source)
+            assert one.weights is not None
             assert one.weights.shape == (len(one.tokens), max(LENGTHS))
             [[other], *_] = search(model, *source, need_weights=False)
             assert other.weights is None
