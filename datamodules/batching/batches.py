@@ -88,8 +88,9 @@ class Batch(NamedTuple):
 
     def round_up(self, longest: Longest) -> "Batch":
         """Return the batch with its rounded form."""
-        padded = self.src, self.tgt_in, self.tgt_out, self.tgt_mask
-        return self._replace(rounded=rounded_form(*(part.numpy() for part in padded), longest))
+        src, tgt_in, tgt_out = (part.numpy() for part in (self.src, self.tgt_in, self.tgt_out))
+        mask = self.tgt_mask.numpy()
+        return self._replace(rounded=rounded_form(src, tgt_in, tgt_out, mask, longest))
 
 
 class EncodedPairs(Dataset[Batch]):
