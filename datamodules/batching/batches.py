@@ -88,9 +88,8 @@ class Batch(NamedTuple):
 
     def round_up(self, longest: Longest) -> "Batch":
         """Return the batch with its rounded form."""
-        src, tgt_in, tgt_out = (part.numpy() for part in (self.src, self.tgt_in, self.tgt_out))
-        mask = self.tgt_mask.numpy()
-        return self._replace(rounded=rounded_form(src, tgt_in, tgt_out, mask, longest))
+        padded = self.src, self.tgt_in, self.tgt_out, self.tgt_mask
+        return self._replace(rounded=rounded_form(longest, *(part.numpy() for part in padded)))
 
 
 class EncodedPairs(Dataset[Batch]):

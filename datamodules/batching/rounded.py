@@ -48,11 +48,11 @@ class Rounded(NamedTuple):
 
 
 def rounded_form(
+    longest: Longest,
     src: NDArray[np.int64],
     tgt_in: NDArray[np.int64],
     tgt_out: NDArray[np.int64],
     tgt_mask: NDArray[np.bool_],
-    longest: Longest,
 ) -> Rounded:
     """Return the rounded form of the arrays of a ``Batch``."""
     rows, (src_size, tgt_size) = rounded_shape(

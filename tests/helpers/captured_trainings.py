@@ -21,6 +21,7 @@ from datamodules.batching import (
     collate,
     largest,
 )
+from datamodules.batching.packed import STEP
 from lightning_modules.kernels.choice import PLAIN, use_kernels
 from lightning_modules.kernels.replay import Recorder
 from lightning_modules.training import module
@@ -41,11 +42,14 @@ def batches(model: Any, lengths: Sequence[Any] = LENGTHS) -> Iterator[Batch]:
 
 
 class Data(pl.LightningDataModule):
-    """Batches of three shapes, in the same order in every epoch."""
+    """Batches of three shapes, in the same order in every epoch; if packed, of one."""
 
-    def __init__(self, model: nn.Module) -> None:
+    def __init__(self, model: nn.Module, packed: bool) -> None:
         super().__init__()
-        self._batches: Any = list(batches(model, [*LENGTHS, ([7], [7]), ([3, 3], [3, 2])]))
+        self._batches: Any = [
+            batch._replace(rounded=None).pack(STEP) if packed else batch
+            for batch in batches(model, [*LENGTHS, ([7], [7]), ([3, 3], [3, 2])])
+        ]
 
     def train_dataloader(self) -> DataLoader[Batch]:
         """Return the batches."""
@@ -60,7 +64,8 @@ class Data(pl.LightningDataModule):
 def _captured_by(recorder: Recorder | None) -> Iterator[None]:
     """Capture updates within the block by a recorder; None to run them."""
     use_kernels(PLAIN._replace(capture=recorder is not None))
-    made = partial(CapturedUpdates, make_recorder=lambda device: recorder)
+    options: dict[str, Any] = {"make_recorder": lambda _: recorder}
+    made = partial(CapturedUpdates, **options)
     try:
         with patch.object(module, "CapturedUpdates", made):
             yield
@@ -69,19 +74,25 @@ def _captured_by(recorder: Recorder | None) -> Iterator[None]:
 
 
 def losses_of(
-    trained: TranslationModule, recorder: Recorder | None, updates: int = 12, **options: Any
+    trained: TranslationModule,
+    recorder: Recorder | None,
+    packed: bool = False,
+    updates: int = 12,
+    **options: Any,
 ) -> tuple[list[float], list[Tensor]]:
     """Train through Lightning; return the losses of the updates and the last weights.
 
-    The batches are rounded, whether a recorder captures the updates or, without one, they run.
+    The batches are rounded, or packed, whether a recorder captures the updates or, without one,
+    they run.
     """
     losses: list[float] = []
-    given = {"accelerator": "cpu", "max_steps": updates, "gradient_clip_val": 0.5} | options
+    given: Any = {"accelerator": "cpu", "max_steps": updates, "gradient_clip_val": 0.5} | options
     quiet = ("logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary")
-    trainer = pl.Trainer(limit_val_batches=0, **given, **dict.fromkeys(quiet, False))
+    given |= dict.fromkeys(quiet, False)
+    trainer = pl.Trainer(limit_val_batches=0, **given)
     trained.losses.add = lambda loss, *_: losses.append(loss.item())  # type: ignore[method-assign]
     trained.train()
     with _captured_by(recorder):
-        trainer.fit(trained, Data(trained.model))
+        trainer.fit(trained, Data(trained.model, packed))
     assert len(losses) == updates
     return losses, [parameter.detach().cpu() for parameter in trained.model.parameters()]
