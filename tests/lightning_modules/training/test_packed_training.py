@@ -24,13 +24,14 @@ def trained(folder, space, *overrides):
 def test_a_packed_training_has_the_losses_of_a_padded_one(tmp_path, monkeypatch, pieces):
     given = tmp_path, f"batching.pieces={pieces}"
     padded, _ = trained(tmp_path / "padded", *given)
-    read = []
+    rooms: list[int] = []
     decode_packed = Transformer.decode_packed
-    monkeypatch.setattr(
-        Transformer,
-        "decode_packed",
-        lambda model, packed: (read.append(len(packed.src)), decode_packed(model, packed))[1],
-    )
+
+    def watched(model, packed):
+        rooms.append(len(packed.src))
+        return decode_packed(model, packed)
+
+    monkeypatch.setattr(Transformer, "decode_packed", watched)
     choice = Choice(Kernels(packed=True), {})
     monkeypatch.setattr(factories, "kernels_of_training", lambda *_: choice)
     try:
@@ -39,5 +40,5 @@ def test_a_packed_training_has_the_losses_of_a_padded_one(tmp_path, monkeypatch,
         use_kernels(PLAIN)
     assert packed == pytest.approx(padded, rel=1e-4)
     assert result.environment.kernels == "packed sentences"
-    assert len(read) == pieces * result.training.updates
-    assert set(read) == {640 if pieces == 1 else 256}
+    assert len(rooms) == pieces * result.training.updates
+    assert set(rooms) == {640 if pieces == 1 else 256}
