@@ -29,7 +29,8 @@ def found(search, kernels, model, source):
 @pytest.mark.parametrize("name", [*NAMES, *OPTIONS])
 @pytest.mark.parametrize("device", [GPU])
 def test_translations_equal_those_without_graphs(device, name, caplog):
-    model = small_model(name).to(device)
+    """In float64, since sums in another order would change close decisions."""
+    model = small_model(name).double().to(device)
     for search in (greedy_search(), beam_search(beam_size=3, n_best=2)):
         for lengths in BATCHES:
             source = tuple(part.to(device) for part in sentences(lengths))
@@ -44,7 +45,8 @@ def test_translations_equal_those_without_graphs(device, name, caplog):
                         torch.testing.assert_close(one.weights, other.weights, rtol=1e-3, atol=1e-4)
             for parameter in model.parameters():  # the next batch reads the weights of then
                 parameter.data.mul_(-0.95)
-    assert bool(caplog.records) == ("intra" in name), caplog.messages
+    warnings = [record.message for record in caplog.records if record.name == captured.__name__]
+    assert len(warnings) == ("intra" in name), warnings
 
 
 @pytest.mark.parametrize("name", ["seq2seq", "bahdanau", "luong_global", "transformer"])
@@ -70,6 +72,7 @@ def test_a_recording_replays_without_a_wait(device, name):
     torch.cuda.set_sync_debug_mode("error")
     try:
         for recording in buffers._recordings.values():
+            buffers._position.zero_()
             list(recording.calls(captured.STEPS))
     finally:
         torch.cuda.set_sync_debug_mode("default")

@@ -219,8 +219,8 @@ class Transformer(EmbeddedEncoderDecoder):
         """Decode the position after ``last_token``, which writes into the slots of ``state``."""
         slots, positions, visible = state.now()
         tokens, places = last_token.view(-1, state.rows), positions.index_select(0, slots)
-        embedded = self.tgt_embedding(tokens)
-        states = enter(embedded, self.embedding_scale, self.tgt_positions, places, self.dropout)
+        embedded, scale = self.tgt_embedding(tokens), self.embedding_scale
+        states = enter(embedded, scale, self.tgt_positions, places, self.dropout)
         mask, weights = memory.mask[:, None, None], None
         for layer, known, source in zip(self.decoder, state.known(), memory.layers, strict=True):
             last = layer is self.decoder[-1]
