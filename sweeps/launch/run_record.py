@@ -29,7 +29,7 @@ TASKS = ("test", "translate", "align", "contrast")
 """Tasks that use a trained run."""
 GROUPS = ("data", "cleaning", "tokenizer", "batching", "decoding")
 """Groups that these tasks take from the run; others, such as ``trainer``, are of the machine."""
-VALUES = ("variant", "label", "seed", "seeds", "scoring", "products", "matmul_precision")
+VALUES = ("variant", "label", "seed", "seeds", "scoring", "products", "matmul_precision", "kernels")
 """Further keys at the top."""
 
 

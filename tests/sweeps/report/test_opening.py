@@ -86,7 +86,7 @@ def test_the_badge_counts_the_states_and_a_broken_condition_comes_first(tmp_path
     rates: dict[str, Any] = {"config": {"optimizer": {**adam, "lr": 5e-3}}}
     fair = [make_run(tmp_path / "0", "none", **rates), make_run(tmp_path / "1", "luong")]
     assert [words for _, words in PageTop(findings_of(fair)).badge] == [
-        "✓ 17 held",
+        "✓ 18 held",
         "◆ 1 differs by design (learning rate)",
     ]
     unfair = [*fair, make_run(tmp_path / "2", "transformer", parameters=2_000_000)]
