@@ -72,7 +72,8 @@ def test_a_recording_replays_without_a_wait(device, name):
     torch.cuda.set_sync_debug_mode("error")
     try:
         for recording in buffers._recordings.values():
-            buffers._position.zero_()
+            for tensor in [buffers._position, *captured.tensors_in(buffers._loop.state)]:
+                tensor.zero_()
             list(recording.calls(captured.STEPS))
     finally:
         torch.cuda.set_sync_debug_mode("default")
