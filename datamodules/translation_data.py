@@ -33,6 +33,7 @@ from datamodules.batching import (
     WholeBatches,
     as_built,
     largest,
+    room_for,
 )
 from datamodules.cleaning import Cleaning
 from datamodules.corpus import SPLITS, Corpus, ParallelText, Split, fingerprint_of
@@ -77,6 +78,7 @@ class TranslationData(pl.LightningDataModule):
         self.seed = seed
         self.cache_dir = Path(cache_dir)
         self.rounding: Longest | None = None  # whether training batches are rounded, and how far
+        self.packed = False  # whether training batches are packed too
         self._skipped = 0
 
     @cached_property
@@ -204,19 +206,27 @@ class TranslationData(pl.LightningDataModule):
         """Return the training batches in pieces, in another order in each epoch."""
         batches = self._training_batches()
         batches.skip(self._skipped)
-        pieces = Pieces(self.encoded_corpus.encoded["train"], self.dropout, self.rounding)
+        pairs = self.encoded_corpus.encoded["train"]
+        pieces = Pieces(pairs, self.dropout, self.rounding, self._room)
         device = None if self.trainer is None else self.trainer.strategy.root_device
         return Feed(pieces, PieceSampler(batches, self._place), self.batching.workers, device)
+
+    def cannot_pack(self) -> str | None:
+        """Return why training batches cannot be packed, in words; None if they can."""
+        if self.tokenizer.dropout:
+            return "tokenizer.dropout cuts sentences into more tokens than a batch has room for"
+        return None
 
     def transfer_batch_to_device(
         self, batch: Batch, device: torch.device, dataloader_idx: int
     ) -> Batch:
-        """Move a batch to a device; of a rounded batch, only what its update reads."""
-        if batch.rounded is None:
+        """Move a batch to a device; of a packed or rounded one, only what its update reads."""
+        forms = {"packed": batch.packed, "rounded": batch.rounded}
+        read = {name: form for name, form in forms.items() if form is not None}
+        if not read:
             moved: Batch = super().transfer_batch_to_device(batch, device, dataloader_idx)
             return moved
-        rounded = super().transfer_batch_to_device(batch.rounded, device, dataloader_idx)
-        return batch._replace(rounded=rounded)
+        return batch._replace(**super().transfer_batch_to_device(read, device, dataloader_idx))
 
     def largest_update(self) -> Rounded:
         """Return a rounded batch of as many of the longest sentences as fit ``max_tokens``."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.data import Dataset
 
+from datamodules.batching.packed import Packed, pack_sentences
 from datamodules.batching.rounded import Longest, Rounded, rounded_form
 from datamodules.sequences import Sequences
 from datamodules.tokenization import BOS, EOS, PAD
@@ -58,6 +59,7 @@ class Batch(NamedTuple):
     update_tokens: int  # real target tokens of the whole update
     weight: float  # share of ``update_tokens`` in this piece; 0 for a repeated sentence
     piece: int  # number of the piece in the update, from 0
+    packed: Packed | None = None  # the same sentences without padding
     rounded: Rounded | None = None  # the same sentences in one of few shapes, for recorded updates
 
     @property
@@ -82,9 +84,14 @@ class Batch(NamedTuple):
     def pin_memory(self) -> "Batch":
         """Return a copy in pinned memory, from which a GPU reads while the processor continues."""
         parts = self._asdict().items()
-        kinds = Tensor | Rounded
+        kinds = Tensor | Packed | Rounded
         pinned: Any = {name: part.pin_memory() for name, part in parts if isinstance(part, kinds)}
         return self._replace(**pinned)
+
+    def pack(self, room: int) -> "Batch":
+        """Return the batch with its sentences packed as well, in streams of ``room`` tokens."""
+        src, tgt_in, tgt_out = (part.numpy() for part in (self.src, self.tgt_in, self.tgt_out))
+        return self._replace(packed=pack_sentences(src, tgt_in, tgt_out, self.lengths, room))
 
     def round_up(self, longest: Longest) -> "Batch":
         """Return the batch with its rounded form."""

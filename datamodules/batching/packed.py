@@ -7,10 +7,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from datamodules.batching.rounded import NO_TARGET
 from datamodules.tokenization import PAD
 
 STEP = 128  # the room of a stream is a multiple of it, as kernels compute tiles of tokens
-NO_TARGET = -1  # in `tgt_out`, where a stream has no token
 
 
 class Packed(NamedTuple):

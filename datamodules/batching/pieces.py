@@ -69,14 +69,17 @@ class Pieces(Dataset[Batch]):
         pairs: EncodedPairs,
         dropout: BpeDropout | None = None,
         rounding: Longest | None = None,
+        room: int | None = None,
     ) -> None:
         """Store the pairs; ``dropout`` cuts the sentences of an update anew.
 
-        Batches have a rounded form too, up to the lengths of ``rounding``, unless it is None.
+        Batches have a rounded form too, up to the lengths of ``rounding``, unless it is None, and
+        are packed too, in streams of ``room`` tokens, unless it is None.
         """
         self.pairs = pairs
         self.dropout = dropout
         self.rounding = rounding
+        self.room = room
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -84,7 +87,9 @@ class Pieces(Dataset[Batch]):
     def __getitem__(self, piece: UpdatePiece) -> Batch:
         """Return a piece of an update."""
         batch = self._padded(piece)
-        return batch if self.rounding is None else batch.round_up(self.rounding)
+        if self.rounding is not None:
+            batch = batch.round_up(self.rounding)
+        return batch if self.room is None else batch.pack(self.room)
 
     def _padded(self, piece: UpdatePiece) -> Batch:
         """Return every ``pieces``-th sentence of the update, so that pieces are alike in length.

@@ -1,8 +1,9 @@
 """Which kernels a process computes with: one policy, by settings, device and what a model offers.
 
-``kernels=auto`` takes the fastest on a CUDA GPU and PyTorch's own elsewhere; ``kernels=plain``
-takes PyTorch's own everywhere, to look for a mistake. Nothing here is timed: what was measured
-decides, so that the same command chooses the same kernels on every machine with that device.
+``kernels=auto`` takes the fastest on a CUDA GPU, and PyTorch's own elsewhere; ``kernels=plain``
+takes PyTorch's own everywhere, to look for a mistake. ``packed``, ``capture``, ``compile`` decide
+one path each, in place of the policy. Nothing is timed here, so that the same command chooses the
+same kernels on every machine with such a device.
 """
 
 from collections.abc import Mapping
@@ -108,8 +109,16 @@ def computes_by_rows(tensor: Tensor) -> bool:
     )
 
 
-def choose_kernels(asked: KernelSetting, device: torch.device) -> Kernels:
-    """Return the kernels for a device."""
+def describe_kernels(kernels: Kernels) -> str:
+    """Return kernels in words, for records and conditions; ``plain`` for PyTorch's own."""
+    named = [words for name, words in WORDS.items() if getattr(kernels, name)]
+    if kernels.compiled is not None:
+        named.append(f"compiled ({kernels.compiled})")
+    return ", ".join(named) or "plain"
+
+
+def kernels_of_search(asked: KernelSetting, device: torch.device) -> Kernels:
+    """Return the kernels of a test, which only searches."""
     if asked == "plain" or device.type != "cuda":
         return PLAIN
     return Kernels(rows=has_triton(), captured_search=True)

@@ -1,7 +1,7 @@
 """Functions that are recorded once and then replayed, on a GPU as CUDA graphs.
 
-A processor needs 5 to 30 µs to start an operator. A GPU computes most operators of a small model,
-or of a single step, faster, and then waits for the next. A CUDA graph starts all of them at once.
+A GPU computes most operators of a small model, or of a single step, faster than the processor
+starts them, and then waits for the next. A CUDA graph starts all of them at once.
 
 A recording repeats its operators on the same memory, with the same numbers of Python. So a function
 can be recorded if nothing in it depends on the values of tensors: it reads no number from the

@@ -10,6 +10,7 @@ Triton is installed.
 """
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -200,7 +201,7 @@ def gradients(
     values: Tensor,
     result: Tensor,
     totals: Tensor,
-    spans: tuple[Tensor, Tensor, Tensor, Tensor],
+    spans: Sequence[Tensor],
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return the gradients of queries, keys and values; see ``Spans``."""
     first, end, seen_from, seen_to = spans

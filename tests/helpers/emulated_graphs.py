@@ -52,7 +52,7 @@ class _Operators(CapturableOperators):
 
     def __init__(self) -> None:
         super().__init__()
-        self.calls: list[tuple[Any, Any, Any, Any]] = []
+        self.calls: list[tuple[bool, Any, Any, Any, Any]] = []
         self._own: dict[int, Tensor] = {}  # tensors made within the block, by storage
         self._before: dict[int, tuple[Any, Any]] = {}  # other storages written to, and contents
 
@@ -69,17 +69,17 @@ class _Operators(CapturableOperators):
         given = tree_map_only(Tensor, aten.alias.default, (args, kwargs))
         result = super().__torch_dispatch__(func, types, args, kwargs)
         kept = tree_map_only(Tensor, aten.alias.default, result)
-        self.calls.append((func, *given, kept))
+        self.calls.append((torch.is_grad_enabled(), func, *given, kept))
         places = {place_of(tensor) for tensor in tensors_in(given)}
         for tensor in tensors_in(kept):
             if place_of(tensor) not in places:
                 self._own.setdefault(place_of(tensor), tensor)
         return result
 
-    @torch.no_grad()
     def replay(self) -> None:
-        for func, args, kwargs, result in self.calls:
-            again = tensors_in(func(*args, **kwargs))
+        for trains, func, args, kwargs, result in self.calls:
+            with torch.set_grad_enabled(trains):  # some operators keep more for a backward pass
+                again = tensors_in(func(*args, **kwargs))
             for old, new in zip(tensors_in(result), again, strict=True):
                 if place_of(old) != place_of(new):
                     assert old.shape == new.shape, (func, old.shape, new.shape)

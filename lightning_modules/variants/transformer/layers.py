@@ -175,8 +175,7 @@ class DecoderLayer(nn.Module):
         if weights is not None:
             weights = weights.reshape(*states.shape[:2], -1)
         states = self.around_cross_attention.leave(states, attended.reshape(states.shape))
-        fed = self.feed_forward(self.around_feed_forward.enter(states))
-        return self.around_feed_forward.leave(states, fed), weights
+        return self.around_feed_forward.around(states, self.feed_forward), weights
 
     def step_in_slots(
         self,

@@ -33,6 +33,7 @@ from lightning_modules.variants.transformer.layers import (
     TransformerOptions,
     enter,
 )
+from lightning_modules.variants.transformer.packed import PARTS, compiled_parts, packed_features
 from lightning_modules.variants.transformer.slots import Slots, empty_slots
 
 PIECE = 64  # number of sentences that a CPU encodes together in a search
@@ -219,8 +220,8 @@ class Transformer(EmbeddedEncoderDecoder):
         """Decode the position after ``last_token``, which writes into the slots of ``state``."""
         slots, positions, visible = state.now()
         tokens, places = last_token.view(-1, state.rows), positions.index_select(0, slots)
-        embedded, scale = self.tgt_embedding(tokens), self.embedding_scale
-        states = enter(embedded, scale, self.tgt_positions, places, self.dropout)
+        embedded = self.tgt_embedding(tokens)
+        states = enter(embedded, self.embedding_scale, self.tgt_positions, places, self.dropout)
         mask, weights = memory.mask[:, None, None], None
         for layer, known, source in zip(self.decoder, state.known(), memory.layers, strict=True):
             last = layer is self.decoder[-1]
@@ -234,11 +235,10 @@ class Transformer(EmbeddedEncoderDecoder):
     def _embed(
         self, table: nn.Embedding, positions: InputPositions, tokens: Tensor, start: int
     ) -> Tensor:
-        """Return embeddings × √d_model plus positions from ``start`` (sections 3.4 and 3.5)."""
+        """Return the input of the first layer for positions from ``start``."""
         tokens = tokens.to(table.weight.device)
         places = torch.arange(start, start + tokens.shape[1], device=tokens.device)
-        placed: Tensor = self.dropout(positions(table(tokens) * self.embedding_scale, places))
-        return placed
+        return enter(table(tokens), self.embedding_scale, positions, places, self.dropout)
 
 
 def joined(pieces: Sequence[TransformerMemory], order: Tensor, width: int) -> TransformerMemory:

@@ -29,6 +29,7 @@ from tests.tools.benchmarks.gpu.random_text import MEDIAN, RATIO_SPREAD, SPREAD
 BF16 = torch.bfloat16
 REPEATS = 20
 TIMED, PROFILED = 5, 3  # updates
+ATTENTIONS = ("encoder", "decoder, causal", "decoder, source")  # in the order of `spans_of`
 KERNELS = 20  # the kernels that take most of the time
 
 
@@ -154,27 +155,22 @@ def losses(bench: Bench, sizes: Sizes) -> None:
 
 def attentions(bench: Bench, sizes: Sizes) -> None:
     """Measure attention of packed sentences, and of padded ones as torch computes it."""
-    from datamodules.batching.packed import pack_sentences
-    from lightning_modules.kernels.packed_attention import Spans, packed_attention
+    from datamodules.batching.packed import Packed, pack_sentences
+    from lightning_modules.kernels.packed_attention import packed_attention
+    from lightning_modules.variants.transformer.packed import spans_of
 
     lengths = _lengths(sizes.tokens)
     padded = [np.full((lengths.shape[1], each.max()), 4) for each in lengths]
-    packed = pack_sentences(padded[0], padded[1], padded[1], lengths, sizes.tokens)
-    src, tgt, across, back = (
-        each.to(bench.device)
-        for each in (packed.src_spans, packed.tgt_spans, packed.src_of_tgt, packed.tgt_of_src)
-    )
-    places = torch.arange(sizes.tokens, device=bench.device, dtype=torch.int32)
-    spans = {
-        "encoder": Spans(*src, *src),
-        "decoder, causal": Spans(tgt[0], torch.minimum(tgt[1], places + 1), places, tgt[1]),
-        "decoder, source": Spans(*across, *back),
-    }
+    streams = pack_sentences(padded[0], padded[1], padded[1], lengths, sizes.tokens)
+    spans = spans_of(Packed(*(part.to(bench.device) for part in streams)))
     shape = sizes.tokens, sizes.heads, sizes.width // sizes.heads
     rows = []
-    for name, each in spans.items():
-        attend = lambda q, k, v, each=each: packed_attention(q, k, v, each)  # noqa: E731
-        rows.append([f"packed, {name}", *_both_ways(attend, shape, bench.device)])
+    for tile in _tiles(bench.device):
+        for name, each in zip(ATTENTIONS, spans, strict=True):
+            attend = lambda q, k, v, each=each: packed_attention(q, k, v, each)  # noqa: E731
+            rows.append([f"packed, {name}{tile}", *_both_ways(attend, shape, bench.device)])
+    if bench.device == "cuda":
+        rows += _of_varying_lengths(lengths, shape, bench.device)
     longest = int(lengths.max())
     batch = sizes.tokens // longest
     mask = torch.zeros(batch, 1, 1, longest, device=bench.device, dtype=BF16)
