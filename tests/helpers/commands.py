@@ -59,7 +59,7 @@ def run(*arguments: str, stdin: str = "", **environment: str) -> subprocess.Comp
         name: value for name, value in os.environ.items() if not name.startswith(("WANDB", "HYDRA"))
     }
     surroundings = inherited | {"NETRC": "/nonexistent", "COLUMNS": "100"} | environment
-    return run_forked(arguments, ROOT, surroundings, stdin, seconds=300)
+    return run_forked(arguments, ROOT, surroundings, stdin, seconds=900)
 
 
 def succeed(*arguments: str, stdin: str = "", **environment: str) -> str:

@@ -159,7 +159,7 @@ def test_the_page_has_every_table_once_what_is_wrong_and_no_path(built):
     """The page may be mailed without its folder."""
     report, out = built
     page = (out / "report.html").read_text(encoding="utf-8")
-    assert "Not a fair comparison: 1 of 19 conditions not held" in page
+    assert "Not a fair comparison: 1 of 20 conditions not held" in page
     assert "✗ NOT HELD" in page
     assert "out of [red]memory[/red]" in page
     assert len(page.encode()) < 3_000_000
