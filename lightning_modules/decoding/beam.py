@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from datamodules.tokenization import BOS, EOS
 from lightning_modules.decoding.search import HypothesisEnd, best_tokens
-from lightning_modules.decoding.stepped import Chosen, SteppedSearch
+from lightning_modules.decoding.stepped import StepChoice, SteppedSearch
 from lightning_modules.variants.base import EncoderDecoder
 
 
@@ -85,13 +85,13 @@ class BeamSearch(SteppedSearch):
         features: Tensor,
         position: int | Tensor,
         with_prefix: Tensor | None = None,
-    ) -> tuple[Beams, Chosen]:
+    ) -> tuple[Beams, StepChoice]:
         totals, rows, tokens = self._continue(model, prefixes, features, with_prefix)
         at_limit = (prefixes.limits == position + 1).unsqueeze(1)
         ended = totals.isfinite() & ((tokens == EOS) | at_limit)
         after = self._without(ended, prefixes, totals, position)
         sentences = prefixes.sentences.unsqueeze(1).expand_as(rows)
-        chosen = Chosen(ended, sentences, rows, tokens, totals)
+        chosen = StepChoice(ended, sentences, rows, tokens, totals)
         return after._replace(rows=rows, tokens=tokens), chosen
 
     @override

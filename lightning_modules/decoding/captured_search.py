@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
@@ -22,11 +22,16 @@ from torch import Tensor
 
 from datamodules.errors import one_line
 from lightning_modules.decoding.search import STEPS_TO_REMOVAL, Backpointers, Ends, HypothesisEnd
-from lightning_modules.kernels.choice import kernels_in_use
+from lightning_modules.kernels.choice import kernels_in_use, use_kernels
 from lightning_modules.kernels.device import room_on
 from lightning_modules.kernels.precision import autocasts
 from lightning_modules.kernels.products import CastWeights
-from lightning_modules.kernels.replay import CapturableOperators, CudaGraphs, Recorder
+from lightning_modules.kernels.replay import (
+    CapturableOperators,
+    CudaGraphs,
+    NotCapturableError,
+    Recorder,
+)
 from lightning_modules.variants.base import EncoderDecoder, for_each_tensor, select_batch
 from lightning_modules.variants.transformer.slots import Slots
 
@@ -64,18 +69,11 @@ class Call(NamedTuple):
     chosen: tuple[Tensor, ...]
 
 
-class CannotCaptureError(RuntimeError):
-    """A step whose tensors change their shapes or types."""
-
-
 def captures(model: EncoderDecoder) -> bool:
     """Return whether searches with a model are captured, as far as known."""
     devices = {parameter.device for parameter in model.parameters()}
     return (
-        kernels_in_use().captured_search
-        and len(devices) == 1
-        and devices.pop().type in RECORDERS
-        and model not in _refused
+        kernels_in_use().captured_search and len(devices) == 1 and devices.pop().type in RECORDERS
     )
 
 
@@ -96,7 +94,7 @@ def find_ends(
     try:
         calls = list(recordings.calls(search, model, memory, limits, backpointers.keeps_weights))
     except Exception as error:  # a user's class may raise anything, and so may a capture
-        _refused.add(model)
+        use_kernels(kernels_in_use()._replace(captured_search=False))
         del _recordings[search]
         # The end of a failed capture fails too.
         cause = error.__context__ if isinstance(error.__context__, Exception) else error
@@ -229,7 +227,7 @@ class Buffers:
         # Under autocast, the states of steps may have another type than the first state.
         types = [tensor.dtype for tensor in tensors_in(after.written)]
         self._loop = Loop(start.memory, *with_own_memory(start.written, types, start.memory))
-        self._recordings: dict[tuple[int, int], Recording] = {}
+        self._recordings: dict[tuple[int, int], RecordedStep] = {}
 
     @property
     def bytes(self) -> int:
@@ -256,14 +254,14 @@ class Buffers:
             yield from self._recording(compute, sentences, position).calls(steps)
             sentences = self._remove_ended(search, sentences)
 
-    def _recording(self, compute: Compute, sentences: int, positions: int) -> "Recording":
+    def _recording(self, compute: Compute, sentences: int, positions: int) -> "RecordedStep":
         """Return a step of the first ``sentences``, at the first ``positions`` at least."""
         room = max(LEAST_ROOM, 1 << (positions - 1).bit_length())
         loop = self._first(sentences, room)
         rooms = [part.room for part in parts_of(loop.state) if isinstance(part, Slots)]
         key = sentences, max(rooms, default=0)
         if key not in self._recordings:
-            self._recordings[key] = Recording(self._recorder, compute, loop, self._position)
+            self._recordings[key] = RecordedStep(self._recorder, compute, loop, self._position)
         return self._recordings[key]
 
     def _first(self, sentences: int, room: int) -> Loop:
@@ -292,15 +290,15 @@ class Buffers:
         return fewer
 
 
-class Recording:
+class RecordedStep:
     """A step of some sentences, recorded, and what its last calls have chosen."""
 
     def __init__(self, recorder: Recorder, compute: Compute, loop: Loop, position: Tensor) -> None:
-        """Record the step. Raises ``CannotCaptureError`` if it changes shapes or types."""
+        """Record the step. Raises ``NotCapturableError`` if it changes shapes or types."""
         after, results = recorder.warm_up(lambda: compute(loop, position))
         for old, new in zip(tensors_in(loop.written), tensors_in(after.written), strict=True):
             if (old.shape, old.dtype) != (new.shape, new.dtype):
-                raise CannotCaptureError("each step changes the shape or the type of the state")
+                raise NotCapturableError("each step changes the shape or the type of the state")
         self._prefixes = loop.prefixes
         self._results = [
             torch.empty(STEPS, *part.shape, dtype=part.dtype, device=part.device)
@@ -416,5 +414,4 @@ def storage_of(tensor: Tensor) -> int:
     return tensor.untyped_storage().data_ptr()
 
 
-_refused: WeakSet[EncoderDecoder] = WeakSet()
 _recordings: "WeakKeyDictionary[SteppedSearch, Recordings]" = WeakKeyDictionary()

@@ -8,7 +8,7 @@ from typing_extensions import override
 
 from datamodules.tokenization import BOS, EOS
 from lightning_modules.decoding.search import best_tokens
-from lightning_modules.decoding.stepped import Chosen, SteppedSearch
+from lightning_modules.decoding.stepped import StepChoice, SteppedSearch
 from lightning_modules.variants.base import EncoderDecoder
 
 
@@ -46,7 +46,7 @@ class GreedySearch(SteppedSearch):
         features: Tensor,
         position: int | Tensor,
         with_prefix: Tensor | None = None,
-    ) -> tuple[Prefixes, Chosen]:
+    ) -> tuple[Prefixes, StepChoice]:
         scores, tokens = (best.squeeze(1) for best in best_tokens(model, features, 1))
         totals = prefixes.totals + scores
         ended = prefixes.going & ((tokens == EOS) | (prefixes.limits == position + 1))
@@ -54,7 +54,7 @@ class GreedySearch(SteppedSearch):
         after = prefixes._replace(
             rows=rows, tokens=tokens, totals=totals, going=prefixes.going ^ ended
         )
-        return after, Chosen(ended, prefixes.sentences, rows, tokens, totals)
+        return after, StepChoice(ended, prefixes.sentences, rows, tokens, totals)
 
     @override
     def going(self, prefixes: Prefixes) -> Tensor:

@@ -19,7 +19,7 @@ from lightning_modules.decoding.search import (
 from lightning_modules.variants.base import EncoderDecoder, select_batch
 
 
-class Chosen(NamedTuple):
+class StepChoice(NamedTuple):
     """What a step has chosen, each ``(sentences,)`` or ``(sentences, beam)``; see ``Ends.add``."""
 
     ended: Tensor
@@ -52,7 +52,7 @@ class SteppedSearch(Search):
         features: Tensor,
         position: int | Tensor,
         with_prefix: Tensor | None = None,
-    ) -> tuple[Any, Chosen]:
+    ) -> tuple[Any, StepChoice]:
         """Return the prefixes after the step at ``position``, from 0, and what the step has chosen.
 
         ``features`` are ``(sentences × beam, features)``. Nothing waits for the device. The rows

@@ -48,7 +48,7 @@ WORDS = {
 """Kernels in records, conditions and the log, by their names in ``Kernels``."""
 
 
-class Asked(NamedTuple):
+class KernelSettings(NamedTuple):
     """The settings that decide; None where the policy does."""
 
     kernels: KernelSetting = "auto"
@@ -124,7 +124,7 @@ def kernels_of_search(asked: KernelSetting, device: torch.device) -> Kernels:
     return Kernels(rows=has_triton(), captured_search=True)
 
 
-def kernels_of_training(asked: Asked, device: torch.device, work: Work) -> Choice:
+def kernels_of_training(asked: KernelSettings, device: torch.device, work: Work) -> Choice:
     """Return the kernels of a training and of its searches.
 
     Raises ``UserError`` for settings that do not fit together, the device, or the training.
@@ -156,7 +156,7 @@ def _mode(asked: str | None) -> str | None:
     return None if asked == "auto" else asked
 
 
-def _check_together(asked: Asked) -> None:
+def _check_together(asked: KernelSettings) -> None:
     """Raise ``UserError`` for settings that contradict one another on any device."""
     for name in ("packed", "capture"):
         if asked.kernels == "plain" and getattr(asked, name):

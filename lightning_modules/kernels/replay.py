@@ -144,7 +144,7 @@ class Recorded(Generic[T]):
 
 
 class NotCapturableError(RuntimeError):
-    """An operator that no CUDA graph can record."""
+    """No CUDA graph can record an operator, or tensors that change their shapes or types."""
 
 
 class CapturableOperators(TorchDispatchMode):

@@ -27,9 +27,9 @@ from datamodules.translation_data import TranslationData
 from lightning_modules.decoding import Search
 from lightning_modules.decoding.search import try_model
 from lightning_modules.kernels.choice import (
-    Asked,
     Choice,
     Kernels,
+    KernelSettings,
     Work,
     kernels_of_search,
     kernels_of_training,
@@ -273,7 +273,7 @@ def choose_kernels(config: DictConfig, model: EncoderDecoder, data: TranslationD
 
     Raises ``UserError`` for ``packed``, ``capture``, ``kernels`` or ``compile`` that do not fit.
     """
-    asked = Asked(config.kernels, config.packed, config.capture, config.compile)
+    asked = KernelSettings(config.kernels, config.packed, config.capture, config.compile)
     against_both = _not_forced(config) or _recomputed(config)
     work = Work(
         compiles=any(True for _ in model.layers()),

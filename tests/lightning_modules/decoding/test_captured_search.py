@@ -10,7 +10,7 @@ import torch
 from datamodules.tokenization import EOS
 from lightning_modules.decoding import SteppedSearch
 from lightning_modules.decoding import captured_search as captured
-from lightning_modules.kernels.choice import PLAIN, Kernels, use_kernels
+from lightning_modules.kernels.choice import PLAIN, Kernels, kernels_in_use, use_kernels
 from lightning_modules.variants import Ensemble
 from lightning_modules.variants.base import Step
 from tests.helpers.emulated_graphs import EmulatedGraphs
@@ -32,7 +32,6 @@ GROWS = {name for name in ALL if "intra" in name}
 @pytest.fixture(autouse=True)
 def emulated(monkeypatch):
     monkeypatch.setitem(captured.RECORDERS, "cpu", EmulatedGraphs)
-    monkeypatch.setattr(captured, "_refused", type(captured._refused)())
     use_kernels(Kernels(captured_search=True))
     yield
     use_kernels(PLAIN)
@@ -45,9 +44,10 @@ def model_with(name: str, eos: float = 0.2):
 
 
 def plainly(search, model, *given):
+    kernels = kernels_in_use()
     use_kernels(PLAIN)
     found = search(model, *given)
-    use_kernels(Kernels(captured_search=True))
+    use_kernels(kernels)
     return found
 
 
@@ -77,7 +77,7 @@ def test_a_captured_search_finds_the_same(name, kind, caplog):
         assert_alike(search(model, *source), plainly(search, model, *source))
     if name in GROWS:
         [record] = caplog.records
-        assert "is not captured: CannotCaptureError: each step changes the shape" in record.message
+        assert "is not captured: NotCapturableError: each step changes the shape" in record.message
     else:
         assert not caplog.records
         assert len(recordings_of(search)) == 1
@@ -189,7 +189,7 @@ def grows(step, memory, state, last_token):
     ("changed", "reason"),
     [
         (reads_the_host, "NotCapturableError: _local_scalar_dense.default reads a number"),
-        (grows, "CannotCaptureError: each step changes the shape or the type"),
+        (grows, "NotCapturableError: each step changes the shape or the type"),
     ],
 )
 def test_what_cannot_be_captured_is_searched_and_named_once(changed, reason, monkeypatch, caplog):
@@ -210,6 +210,7 @@ def test_what_cannot_be_captured_is_searched_and_named_once(changed, reason, mon
         for _ in range(2):
             assert_alike(search(model, *source), found)
     [record] = caplog.records
+    assert not kernels_in_use().captured_search  # nor does the record of the run say so
     assert record.levelno == logging.WARNING
     assert record.message.startswith(f"the search with Recurrent is not captured: {reason}")
 

@@ -10,7 +10,6 @@ from lightning_modules.kernels import choice
 from lightning_modules.kernels.choice import (
     LARGE_UPDATE,
     PLAIN,
-    Asked,
     Kernels,
     Work,
     describe_kernels,
@@ -19,6 +18,7 @@ from lightning_modules.kernels.choice import (
     kernels_of_training,
     use_kernels,
 )
+from lightning_modules.kernels.choice import KernelSettings as Settings
 from lightning_modules.runs.provenance import environment
 from lightning_modules.training import factories
 from lightning_modules.training.process import prepare_process
@@ -45,24 +45,29 @@ def triton(monkeypatch):
 @pytest.mark.parametrize(
     ("asked", "device", "work", "expected"),
     [
-        (Asked(), GPU, LARGE, BOTH._replace(compiled="default")),
-        (Asked(), GPU, SMALL, BOTH),
-        (Asked(packed=True, capture=False), GPU, SMALL, PACKED),
-        (Asked(packed=False), GPU, LARGE, CAPTURED._replace(compiled="default")),
-        (Asked(packed=False, capture=False), GPU, SMALL, Kernels(rows=True, captured_search=True)),
-        (Asked(compile=None), GPU, LARGE, BOTH),
-        (Asked(compile="max-autotune"), GPU, LARGE, "max-autotune captures"),
-        (Asked(), GPU, RECURRENT, CAPTURED),
-        (Asked(compile="default"), GPU, RECURRENT, CAPTURED._replace(compiled="default")),
-        (Asked(packed=False), GPU, LARGE, "no packed sentences: packed=false"),
-        (Asked(capture=False), GPU, RECURRENT, "no captured updates: capture=false"),
-        (Asked(), GPU, LARGE._replace(against_capture="ranks"), "no captured updates: ranks"),
-        (Asked("plain"), GPU, LARGE, PLAIN),
-        (Asked("plain", compile="default"), GPU, LARGE, PLAIN._replace(compiled="default")),
-        (Asked(), CPU, LARGE, PLAIN),
-        (Asked(), CPU, RECURRENT, PLAIN),
-        (Asked(packed=False, capture=False), CPU, LARGE, PLAIN),
-        (Asked(compile="default"), CPU, LARGE, PLAIN._replace(compiled="default")),
+        (Settings(), GPU, LARGE, BOTH._replace(compiled="default")),
+        (Settings(), GPU, SMALL, BOTH),
+        (Settings(packed=True, capture=False), GPU, SMALL, PACKED),
+        (Settings(packed=False), GPU, LARGE, CAPTURED._replace(compiled="default")),
+        (
+            Settings(packed=False, capture=False),
+            GPU,
+            SMALL,
+            Kernels(rows=True, captured_search=True),
+        ),
+        (Settings(compile=None), GPU, LARGE, BOTH),
+        (Settings(compile="max-autotune"), GPU, LARGE, "max-autotune captures"),
+        (Settings(), GPU, RECURRENT, CAPTURED),
+        (Settings(compile="default"), GPU, RECURRENT, CAPTURED._replace(compiled="default")),
+        (Settings(packed=False), GPU, LARGE, "no packed sentences: packed=false"),
+        (Settings(capture=False), GPU, RECURRENT, "no captured updates: capture=false"),
+        (Settings(), GPU, LARGE._replace(against_capture="ranks"), "no captured updates: ranks"),
+        (Settings("plain"), GPU, LARGE, PLAIN),
+        (Settings("plain", compile="default"), GPU, LARGE, PLAIN._replace(compiled="default")),
+        (Settings(), CPU, LARGE, PLAIN),
+        (Settings(), CPU, RECURRENT, PLAIN),
+        (Settings(packed=False, capture=False), CPU, LARGE, PLAIN),
+        (Settings(compile="default"), CPU, LARGE, PLAIN._replace(compiled="default")),
     ],
 )
 def test_settings_device_and_model_decide(asked, device, work, expected):
@@ -76,13 +81,18 @@ def test_settings_device_and_model_decide(asked, device, work, expected):
 @pytest.mark.parametrize(
     ("asked", "device", "work", "line"),
     [
-        (Asked(packed=True), CPU, LARGE, "packed=true: needs a CUDA GPU"),
-        (Asked(capture=True), CPU, LARGE, "capture=true: needs a CUDA GPU"),
-        (Asked(packed=True), GPU, RECURRENT, "packed=true: reads padded batches"),
-        (Asked("plain", packed=True), GPU, LARGE, "kernels=plain: takes PyTorch's own kernels"),
-        (Asked("plain", capture=True), CPU, LARGE, "leave out capture=true, or set kernels=auto"),
+        (Settings(packed=True), CPU, LARGE, "packed=true: needs a CUDA GPU"),
+        (Settings(capture=True), CPU, LARGE, "capture=true: needs a CUDA GPU"),
+        (Settings(packed=True), GPU, RECURRENT, "packed=true: reads padded batches"),
+        (Settings("plain", packed=True), GPU, LARGE, "kernels=plain: takes PyTorch's own kernels"),
         (
-            Asked(capture=True, compile="reduce-overhead"),
+            Settings("plain", capture=True),
+            CPU,
+            LARGE,
+            "leave out capture=true, or set kernels=auto",
+        ),
+        (
+            Settings(capture=True, compile="reduce-overhead"),
             GPU,
             LARGE,
             "compile=reduce-overhead: captures CUDA graphs itself; leave out capture=true",
@@ -96,7 +106,7 @@ def test_what_does_not_fit_is_refused_in_a_line(asked, device, work, line):
 
 def test_without_triton_a_gpu_computes_by_torch(monkeypatch):
     monkeypatch.setattr(choice, "has_triton", lambda: False)
-    chosen = kernels_of_training(Asked(), GPU, RECURRENT)
+    chosen = kernels_of_training(Settings(), GPU, RECURRENT)
     assert not chosen.kernels.rows
     assert "no rows: Triton is not installed" in str(chosen)
     assert kernels_of_search("auto", GPU) == Kernels(captured_search=True)
