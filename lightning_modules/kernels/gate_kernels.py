@@ -14,17 +14,9 @@ import triton.language as tl
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from lightning_modules.kernels.row_kernels import load_vector, tanh
+
 BLOCK = 512  # units of a cell in registers at a time
-
-
-@triton.jit
-def _tanh(x):
-    return 2 * tl.sigmoid(2 * x) - 1
-
-
-@triton.jit
-def _load(first, units, size: tl.constexpr):
-    return tl.load(first + units, mask=units < size, other=0.0).to(tl.float32)
 
 
 @triton.jit
@@ -34,10 +26,10 @@ def _store(first, units, numbers, size: tl.constexpr):
 
 @triton.jit
 def _lstm_parts(gates, units, size: tl.constexpr):
-    let_in = tl.sigmoid(_load(gates, units, size))
-    keep = tl.sigmoid(_load(gates + size, units, size))
-    candidate = _tanh(_load(gates + 2 * size, units, size))
-    return let_in, keep, candidate, tl.sigmoid(_load(gates + 3 * size, units, size))
+    let_in = tl.sigmoid(load_vector(gates, units, size))
+    keep = tl.sigmoid(load_vector(gates + size, units, size))
+    candidate = tanh(load_vector(gates + 2 * size, units, size))
+    return let_in, keep, candidate, tl.sigmoid(load_vector(gates + 3 * size, units, size))
 
 
 @triton.jit
@@ -45,9 +37,9 @@ def _lstm(gates, cell, next_hidden, next_cell, size: tl.constexpr, block: tl.con
     row = tl.program_id(0).to(tl.int64)
     units = tl.program_id(1) * block + tl.arange(0, block)
     let_in, keep, candidate, let_out = _lstm_parts(gates + row * 4 * size, units, size)
-    new = keep * _load(cell + row * size, units, size) + let_in * candidate
+    new = keep * load_vector(cell + row * size, units, size) + let_in * candidate
     _store(next_cell + row * size, units, new, size)
-    _store(next_hidden + row * size, units, let_out * _tanh(new), size)
+    _store(next_hidden + row * size, units, let_out * tanh(new), size)
 
 
 @triton.jit
@@ -64,10 +56,10 @@ def _lstm_gradient(
     row = tl.program_id(0).to(tl.int64)
     units = tl.program_id(1) * block + tl.arange(0, block)
     let_in, keep, candidate, let_out = _lstm_parts(gates + row * 4 * size, units, size)
-    old = _load(cell + row * size, units, size)
-    shown = _tanh(keep * old + let_in * candidate)
-    of_hidden = _load(grad_hidden + row * size, units, size)
-    of_cell = _load(grad_next_cell + row * size, units, size)
+    old = load_vector(cell + row * size, units, size)
+    shown = tanh(keep * old + let_in * candidate)
+    of_hidden = load_vector(grad_hidden + row * size, units, size)
+    of_cell = load_vector(grad_next_cell + row * size, units, size)
     of_cell += of_hidden * let_out * (1 - shown * shown)
     _store(grad_cell + row * size, units, of_cell * keep, size)
     first = grad_gates + row * 4 * size
@@ -79,10 +71,10 @@ def _lstm_gradient(
 
 @triton.jit
 def _gru_parts(x, h, units, size: tl.constexpr):
-    reset = tl.sigmoid(_load(x, units, size) + _load(h, units, size))
-    update = tl.sigmoid(_load(x + size, units, size) + _load(h + size, units, size))
-    h_candidate = _load(h + 2 * size, units, size)
-    candidate = _tanh(_load(x + 2 * size, units, size) + reset * h_candidate)
+    reset = tl.sigmoid(load_vector(x, units, size) + load_vector(h, units, size))
+    update = tl.sigmoid(load_vector(x + size, units, size) + load_vector(h + size, units, size))
+    h_candidate = load_vector(h + 2 * size, units, size)
+    candidate = tanh(load_vector(x + 2 * size, units, size) + reset * h_candidate)
     return reset, update, h_candidate, candidate
 
 
@@ -92,7 +84,7 @@ def _gru(from_inputs, from_hidden, hidden, result, size: tl.constexpr, block: tl
     units = tl.program_id(1) * block + tl.arange(0, block)
     x, h = from_inputs + row * 3 * size, from_hidden + row * 3 * size
     _reset, update, _given, candidate = _gru_parts(x, h, units, size)
-    old = _load(hidden + row * size, units, size)
+    old = load_vector(hidden + row * size, units, size)
     _store(result + row * size, units, candidate + update * (old - candidate), size)
 
 
@@ -112,8 +104,8 @@ def _gru_gradient(
     units = tl.program_id(1) * block + tl.arange(0, block)
     x, h = from_inputs + row * 3 * size, from_hidden + row * 3 * size
     reset, update, h_candidate, candidate = _gru_parts(x, h, units, size)
-    old = _load(hidden + row * size, units, size)
-    given = _load(grad_result + row * size, units, size)
+    old = load_vector(hidden + row * size, units, size)
+    given = load_vector(grad_result + row * size, units, size)
     _store(grad_hidden + row * size, units, given * update, size)
     of_update = given * (old - candidate) * update * (1 - update)
     of_candidate = given * (1 - update) * (1 - candidate * candidate)

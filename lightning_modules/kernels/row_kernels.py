@@ -143,12 +143,14 @@ def best_of_rows(logits: Tensor, count: int, impossible: int) -> tuple[Tensor, T
 
 
 @triton.jit
-def _tanh(x):
+def tanh(x):
+    """Return tanh(x), which Triton does not have."""
     return 2 * tl.sigmoid(2 * x) - 1
 
 
 @triton.jit
-def _vector(first, columns, width: tl.constexpr):
+def load_vector(first, columns, width: tl.constexpr):
+    """Return numbers from ``first`` on, in float32; 0 beyond ``width``."""
     return tl.load(first + columns, mask=columns < width, other=0.0).to(tl.float32)
 
 
@@ -177,10 +179,10 @@ def _energies(
     total = tl.zeros([src_block, size_block], tl.float32)
     for start in range(0, size, size_block):
         units = start + tl.arange(0, size_block)
-        q = _vector(query + position * size, units, size)
-        v = _vector(energy, units, size)
+        q = load_vector(query + position * size, units, size)
+        v = load_vector(energy, units, size)
         k = _tile(keys + sentence * src * size, words, units, src, size)
-        total += _tanh(q[None] + k) * v[None]
+        total += tanh(q[None] + k) * v[None]
     tl.store(energies + position * src + words, tl.sum(total, 1), mask=words < src)
 
 
@@ -214,15 +216,15 @@ def _query_gradient(
     sentence = tl.program_id(0).to(tl.int64)
     position = sentence * tgt + tl.program_id(1)
     units = tl.program_id(2) * size_block + tl.arange(0, size_block)
-    q = _vector(query + position * size, units, size)
+    q = load_vector(query + position * size, units, size)
     total = tl.zeros([src_block, size_block], tl.float32)
     for start in range(0, src, src_block):
         words = start + tl.arange(0, src_block)
         places = grad_energies + position * src + words
         g = tl.load(places, mask=words < src, other=0.0).to(tl.float32)
-        hidden = _tanh(q[None] + _tile(keys + sentence * src * size, words, units, src, size))
+        hidden = tanh(q[None] + _tile(keys + sentence * src * size, words, units, src, size))
         total += g[:, None] * (1 - hidden * hidden)
-    gradient = tl.sum(total, 0) * _vector(energy, units, size)
+    gradient = tl.sum(total, 0) * load_vector(energy, units, size)
     places = grad_query + position * size + units
     tl.store(places, gradient.to(grad_query.dtype.element_ty), mask=units < size)
 
@@ -260,13 +262,13 @@ def _keys_gradient(
     of_energy = tl.zeros([src_block, size_block], tl.float32)
     for step in range(0, tgt):
         position = sentence * tgt + step
-        q = _vector(query + position * size, units, size)
+        q = load_vector(query + position * size, units, size)
         places = grad_energies + position * src + words
         g = tl.load(places, mask=words < src, other=0.0).to(tl.float32)
-        hidden = _tanh(q[None] + k)
+        hidden = tanh(q[None] + k)
         of_keys += g[:, None] * (1 - hidden * hidden)
         of_energy += g[:, None] * hidden
-    gradient = of_keys * _vector(energy, units, size)[None]
+    gradient = of_keys * load_vector(energy, units, size)[None]
     inside = (words[:, None] < src) & (units[None] < size)
     places = grad_keys + (sentence * src + words[:, None]) * size + units[None]
     tl.store(places, gradient.to(grad_keys.dtype.element_ty), mask=inside)
