@@ -4,7 +4,7 @@ Each claim is judged on its own systems alone.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -31,8 +31,9 @@ from sweeps.claims.intervals import (
 )
 from sweeps.claims.measures import AgreementDifference, Measure, SentenceLengths
 from sweeps.claims.plan import ClaimsPlan
-from sweeps.claims.power import Requirement, find_requirement
-from sweeps.claims.verdict import Outcome, Verdict, correct_verdicts, judge
+from sweeps.claims.pooling import PooledEffect
+from sweeps.claims.trajectory import Trajectory
+from sweeps.claims.verdict import Margin, Verdict
 from sweeps.comparison.outputs import EvalSetCache, RunOutput, read_output
 
 FARTHEST = 20  # distances of contrastive pairs beyond which all are in one group
@@ -191,22 +192,60 @@ def _right(choices: PairChoices, chosen: NDArray[np.bool_]) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
+class RungResult:
+    """A claim at one amount of training, on one corpus; collapsed trainings are left out."""
+
+    amount: float  # in units of the budget
+    verdict: Verdict  # of this rung, before the gates of the ladder
+    values: Mapping[str, Array]  # the quantity of each seed, by system
+    seeds: Mapping[str, Sequence[int]]  # the seeds of `values`
+    losses: Mapping[str, Array]  # validation loss of each seed; NaN where none was measured
+    evidence: Evidence
+    middle: float | None  # effect of the interquartile means; None for tables of differences
+    improvement: float | None
+    """Probability that a training of the first system is better than one of the second."""
+    slope: float | None = None  # of claims about length: effect in BLEU for every ten words
+
+
+@dataclass(frozen=True, eq=False)
+class CorpusResult:
+    """A claim on one corpus, over its ladder of amounts of training."""
+
+    corpus: str
+    rungs: Sequence[RungResult] = ()  # by rising amount
+    collapsed: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    """Seeds whose training never began, by system."""
+    floors: Mapping[str, float] = field(default_factory=dict)
+    """BLEU on the shortest sentences that each system must reach, by system."""
+    reached: Mapping[str, float] = field(default_factory=dict)
+    """BLEU on these sentences at the last rung, mean over seeds, by system."""
+    margin: Margin | None = None  # in units of the quantity on this corpus
+    trajectory: Trajectory | None = None
+    verdict: Verdict | None = None  # of the last rung, after all gates
+    failure: str | None = None  # why there is no verdict
+
+
+@dataclass(frozen=True, eq=False)
 class ClaimResult:
-    """A claim with its verdict and what led to it, or the reason why there is none."""
+    """A claim with its verdicts and what led to them, or the reason why there are none."""
 
     claim: Claim
-    evidence: Evidence | None = None
-    means: Array | None = None  # mean over seeds of each of `claim.measure.systems`
-    verdict: Verdict | None = None
-    corrected: Verdict | None = None  # after Holm's correction over all claims of the command
-    requirement: Requirement | None = None  # what would decide a claim that is not decidable
-    failure: str | None = None
+    corpora: Sequence[CorpusResult] = ()  # in the order of the command; random draws are one row
+    pooled: Sequence[PooledEffect] = ()  # at most one over synthetic corpora and one over real text
+    corrected: Verdict | None = None  # after the correction over the claims of the paper
+    extension: str | None = None  # why the claim is more than a test of what the paper claims
     not_run: str | None = None  # why the claim cannot be run at the tier
-    untuned: Verdict | None = None
-    """The verdict with the learning rates of the files, where tuned and untuned runs exist."""
-    on_trained: Verdict | None = None
-    """On test sentences no longer than those of training, as in most papers."""
     tuned: bool = False  # whether the learning rates were tuned alike
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The verdict on the first corpus."""
+        return self.corpora[0].verdict if self.corpora else None
+
+    @property
+    def failure(self) -> str | None:
+        """Why the claim has no verdict on the first corpus, although it was run."""
+        return self.corpora[0].failure if self.corpora else None
 
 
 def judge_all(plan: ClaimsPlan, scoring: Scoring) -> list[ClaimResult]:
@@ -214,38 +253,7 @@ def judge_all(plan: ClaimsPlan, scoring: Scoring) -> list[ClaimResult]:
 
     Claims that cannot be run at the tier come last.
     """
-    records = Records(plan, scoring)
-    results = [_judge_claim(claim, records) for claim in plan.claims]
-    verdicts = {one.claim.name: one.verdict for one in results if one.verdict is not None}
-    corrected = dict(zip(verdicts, correct_verdicts([*verdicts.values()]), strict=True))
-    return [
-        *(replace(one, corrected=corrected.get(one.claim.name)) for one in results),
-        *(ClaimResult(claim, not_run=why) for claim, why in plan.skipped),
-    ]
-
-
-def add_untuned_verdicts(
-    results: Sequence[ClaimResult], untuned: Sequence[ClaimResult]
-) -> list[ClaimResult]:
-    """Return verdicts on tuned systems with those on the same systems, untuned, beside them."""
-    known = {one.claim.name: one.verdict for one in untuned}
-    return [replace(one, untuned=known.get(one.claim.name), tuned=True) for one in results]
-
-
-def _judge_claim(claim: Claim, records: Records) -> ClaimResult:
-    measure, margin = claim.measure, claim.decision_margin
-    try:
-        evidence = records.evidence(claim)
-        means, spread, differences = _compare(measure, evidence, measure.quantity(evidence.lengths))
-        shorter = measure.within_training(evidence.lengths)
-        within = None if shorter is None else _compare(measure, evidence, shorter)
-    except (UnusableError, ValueError) as error:
-        return ClaimResult(claim, failure=str(error))
-    verdict, missing = judge(spread, differences, margin), None
-    if verdict.outcome is Outcome.UNDECIDED:
-        missing = find_requirement(spread, differences, margin, evidence.draws.sentences)
-    on_trained = None if within is None else judge(*within[1:], margin)
-    return ClaimResult(claim, evidence, means, verdict, requirement=missing, on_trained=on_trained)
+    raise NotImplementedError
 
 
 def _compare(

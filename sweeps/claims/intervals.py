@@ -29,13 +29,22 @@ def score_on(metric: Metric, rows: Rows | None = None) -> Quantity:
     return Quantity(metric, [rows], lambda scores: scores[0])
 
 
-def slope_over(metric: Metric, buckets: Sequence[Bucket]) -> Quantity:
-    """Return the rise of a score for every ten words (``slope_per_ten``)."""
-    return Quantity(metric, [bucket.index for bucket in buckets], partial(slope_per_ten, buckets))
+def slope_over(metric: Metric, buckets: Sequence[Bucket], log: bool = False) -> Quantity:
+    """Return the rise of a score, or of its logarithm, for every ten words (``slope_per_ten``).
+
+    The rise of the logarithm has no floor: a score near 0 can fall by half as well as any other.
+    """
+    rise = partial(slope_per_ten, buckets)
+    parts = [bucket.index for bucket in buckets]
+    return Quantity(metric, parts, (lambda scores: rise(_logarithm(scores))) if log else rise)
+
+
+def _logarithm(scores: Array) -> Array:
+    return np.log(scores, out=np.full_like(scores, np.nan), where=scores > 0)
 
 
 def share_left(metric: Metric, beyond: Rows, inside: Rows) -> Quantity:
-    """Return the score beyond the lengths of training divided by that inside; 1 is no fall.
+    """Return the score on some sentences (``beyond``) divided by that on others; 1 is no fall.
 
     NaN where the score inside is 0.
     """
@@ -46,7 +55,9 @@ class SystemValues(NamedTuple):
     """A quantity of one system."""
 
     observed: Array  # on the test set, `(seeds,)`
-    resampled: Array  # on resampled test sets, `(seeds, resamples)`
+    resampled: Array | None = None
+    """On resampled test sets, ``(seeds, resamples)``; None where each seed has its own test set,
+    so that ``observed`` varies over sentences too."""
 
 
 class Draws:
@@ -234,6 +245,26 @@ def _half_widths(spread: Spread, weights: Array, tail: float) -> Array:
     fewest = np.where(weights != 0, spread.seeds, spread.seeds.max()).min(-1)
     t = stdtrit(degrees, 1 - tail) * (1 + WIDENING / (fewest - 1))
     return np.sqrt(ndtri(1 - tail) ** 2 * known + t**2 * variance)
+
+
+def rank_agreement(values: Sequence[SystemValues]) -> SystemValues:
+    """Return Kendall's τ between the claimed order and the scores of each seed, as one system.
+
+    ``values`` are those of the systems, the claimed best first, with the same seeds. τ is the share
+    of pairs in the claimed order less that of pairs in the other one: 1 if the seed has the claimed
+    order, -1 if it has the opposite one. Equal scores count as neither.
+    """
+
+    def agreement(scores: Array) -> Array:
+        first, second = np.triu_indices(len(scores), 1)
+        return np.sign(scores[first] - scores[second]).mean(0)
+
+    resampled = [each.resampled for each in values]
+    known = [each for each in resampled if each is not None]
+    return SystemValues(
+        agreement(np.stack([each.observed for each in values])),
+        agreement(np.stack(known)) if len(known) == len(values) else None,
+    )
 
 
 def pair_differences(

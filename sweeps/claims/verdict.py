@@ -1,22 +1,22 @@
-"""Whether a claim held: by its effect's interval over seeds and sentences, and its margin."""
+"""What a claim's effect shows: by its interval over seeds and sentences, and its margin."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lightning_modules.metrics.resampling import Interval, holm
+from lightning_modules.metrics.resampling import Interval
 from sweeps.claims.intervals import Differences, Spread, effect_interval
 
 LEAST_SEEDS = 3
 """Seeds of each system without which nothing is decided: the rule was calibrated from three on."""
 LEVEL = 0.05  # largest p-value of a decided verdict
 WIDE, NARROW = 1 - LEVEL, 1 - 2 * LEVEL
-"""Levels of intervals. Of a claim of an effect, *held* needs the wide one, and *did not hold* the
-narrow one; of a claim of no difference, the other way round."""
+"""Levels of intervals. A direction needs the wide one; an effect inside of the margin needs the
+narrow one, which makes two one-sided tests at ``LEVEL`` (Schuirmann 1987)."""
 _BISECTIONS = 25
 
 
@@ -27,9 +27,24 @@ Says = Literal["larger", "not_smaller", "no_difference"]
 class Outcome(StrEnum):
     """What a verdict says."""
 
-    HELD = "held"
-    FAILED = "did not hold"
-    UNDECIDED = "not decidable"
+    SUPPORTED = "supported"
+    REVERSED = "reversed"
+    NEGLIGIBLE = "negligible"
+    UNDECIDED = "undecided"
+    NOT_FAIR = "not a fair test"
+
+    @property
+    def decided(self) -> bool:
+        """Whether the effect itself decided: only such a verdict can be wrong."""
+        return self not in (Outcome.UNDECIDED, Outcome.NOT_FAIR)
+
+
+class _Rule(NamedTuple):
+    """The interval that shows an outcome: its level, and where it must lie."""
+
+    outcome: Outcome
+    level: float
+    shown: Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.bool_]]
 
 
 class Margin(NamedTuple):
@@ -39,80 +54,77 @@ class Margin(NamedTuple):
     says: Says = "larger"
 
     @property
-    def levels(self) -> tuple[float, float]:
-        """Levels of the intervals that show that the claim holds, and that it does not."""
-        return (NARROW, WIDE) if self.says == "no_difference" else (WIDE, NARROW)
-
-    @property
-    def threshold(self) -> float:
-        """The number above which the effect must lie, unless the claim is of no difference."""
-        return self.size if self.says == "larger" else -self.size
-
-    def held(self, interval: Interval) -> NDArray[np.bool_]:
-        """Return whether an interval, its ends ``(…)``, shows that the claim holds."""
-        low, high = map(np.asarray, interval)
+    def rules(self) -> tuple[_Rule, ...]:
+        """What shows each outcome; at most one of them is shown."""
+        size = self.size
+        inside = (lambda low, high: (low > -size) & (high < size))
         if self.says == "no_difference":
-            return (low > -self.size) & (high < self.size)
-        return low > self.threshold
-
-    def failed(self, interval: Interval) -> NDArray[np.bool_]:
-        """Return whether an interval, its ends ``(…)``, shows that the claim does not hold."""
-        low, high = map(np.asarray, interval)
-        if self.says == "no_difference":
-            return (low > self.size) | (high < -self.size)
-        return high < self.threshold
+            return (
+                _Rule(Outcome.SUPPORTED, NARROW, inside),
+                _Rule(Outcome.REVERSED, WIDE, lambda low, high: (low > size) | (high < -size)),
+            )
+        reversed_ = _Rule(Outcome.REVERSED, WIDE, lambda low, high: high < -size)
+        if self.says == "not_smaller":
+            return (_Rule(Outcome.SUPPORTED, WIDE, lambda low, high: low > -size), reversed_)
+        return (
+            _Rule(Outcome.SUPPORTED, WIDE, lambda low, high: low > size),
+            reversed_,
+            _Rule(Outcome.NEGLIGIBLE, NARROW, inside),
+        )
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The verdict on one claim."""
+    """The verdict on one claim, on one corpus and at one amount of training."""
 
     outcome: Outcome
     effect: float  # in units of the quantity; above 0 in the direction of the claim
     interval: Interval | None
     """95%, over seeds and sentences; None where a system has a single seed."""
-    p: float  # at most 0.05 exactly when the verdict is decided; 1 with too few seeds
+    p: float  # at most 0.05 exactly when the effect decides; 1 with too few seeds
     seeds: int  # the fewest seeds that a system has
+    reason: str | None = None  # why nothing is decided: the gate that failed, with its numbers
+
+    def without(self, outcome: Outcome, reason: str) -> Self:
+        """Return the same effect where a gate leaves it undecided, or the test is not fair."""
+        return replace(self, outcome=outcome, p=1.0, reason=reason)
 
 
 def judge(spread: Spread, differences: Differences, margin: Margin) -> Verdict:
-    """Return the verdict on a claim from its own systems alone."""
+    """Return the verdict on a claim from its own systems alone, before any gate."""
     effect, seeds = float(differences.effect(spread.means)), int(spread.seeds.min())
     if seeds < LEAST_SEEDS:
         interval = _interval(spread, differences) if seeds > 1 else None
-        return Verdict(Outcome.UNDECIDED, effect, interval, 1.0, seeds)
-    held, failed = decide(spread, differences, margin)
-    outcome = Outcome.HELD if held else Outcome.FAILED if failed else Outcome.UNDECIDED
+        why = f"{seeds} seed{'s'[: seeds > 1]} of a system; {LEAST_SEEDS} are needed"
+        return Verdict(Outcome.UNDECIDED, effect, interval, 1.0, seeds, why)
+    shown = decide(spread, differences, margin)
+    outcome = next((each for each, is_so in shown.items() if is_so), Outcome.UNDECIDED)
     interval, p = _interval(spread, differences), _p(spread, differences, margin)
     return Verdict(outcome, effect, interval, p, seeds)
 
 
 def decide(
-    spread: Spread, differences: Differences, margin: Margin
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return whether a claim held and whether it did not, ``(…)`` each, for three seeds or more.
+    spread: Spread, differences: Differences, margin: Margin, level: float = LEVEL
+) -> Mapping[Outcome, NDArray[np.bool_]]:
+    """Return whether each outcome is shown, ``(…)`` each, for three seeds or more.
 
-    Held: the 95% interval lies above the margin. Did not hold: the 90% interval lies below the
-    margin. For a claim that the effect is not smaller than 0, minus the margin takes the place of
-    the margin (non-inferiority). A claim of no difference holds if the 90% interval lies inside
-    (-margin, margin), as two one-sided tests would have it, and does not if the 95% interval lies
-    wholly outside.
+    Supported: the 95% interval lies above the margin. Reversed: it lies below minus the margin.
+    Negligible: the 90% interval lies inside (-margin, margin). A claim that the effect is not
+    smaller than 0 is supported above minus the margin (non-inferiority). A claim of no difference
+    is supported inside of the margin, and reversed if the 95% interval lies wholly outside.
+    ``level`` is the largest p-value of a decided verdict, such as that of a step of Holm's.
     """
-    first, second = (effect_interval(spread, differences, level) for level in margin.levels)
-    return margin.held(first), margin.failed(second)
+    return {
+        rule.outcome: rule.shown(*_ends(spread, differences, 1 - (1 - rule.level) * level / LEVEL))
+        for rule in margin.rules
+    }
 
 
-def correct_verdicts(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """Return the verdicts after Holm's correction over all of them (Holm 1979).
-
-    A verdict that the correction takes back is not decidable. The verdicts themselves stay as they
-    are: they do not depend on which others were asked for.
-    """
-    corrected = zip(verdicts, holm([each.p for each in verdicts]), strict=True)
-    return [
-        replace(each, p=float(p), outcome=each.outcome if p <= LEVEL else Outcome.UNDECIDED)
-        for each, p in corrected
-    ]
+def _ends(
+    spread: Spread, differences: Differences, level: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    low, high = map(np.asarray, effect_interval(spread, differences, level))
+    return low, high
 
 
 def _interval(spread: Spread, differences: Differences) -> Interval:
@@ -120,17 +132,17 @@ def _interval(spread: Spread, differences: Differences) -> Interval:
 
 
 def _p(spread: Spread, differences: Differences, margin: Margin) -> float:
-    """Return the smaller p-value of both outcomes; each is at most 0.05 where it is decided."""
+    """Return the smallest p-value of the outcomes; each is at most 0.05 where it is shown."""
 
-    def least(shown: Callable[[Interval], NDArray[np.bool_]], level: float) -> float:
-        """Return 1 less the largest level that shows an outcome, as if ``level`` were 95%."""
+    def least(rule: _Rule) -> float:
+        """Return 1 less the largest level that shows an outcome, as if the rule's were 95%."""
         low, high = np.log(1e-12), 0.0
         for _ in range(_BISECTIONS):
             middle = (low + high) / 2
-            if shown(effect_interval(spread, differences, 1 - np.exp(middle))):
+            if rule.shown(*_ends(spread, differences, 1 - np.exp(middle))):
                 high = middle
             else:
                 low = middle
-        return float(np.exp(high)) * LEVEL / (1 - level) if high < 0 else 1.0
+        return float(np.exp(high)) * LEVEL / (1 - rule.level) if high < 0 else 1.0
 
-    return min(map(least, (margin.held, margin.failed), margin.levels))
+    return min(map(least, margin.rules))
