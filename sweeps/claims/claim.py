@@ -2,15 +2,15 @@
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import date
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 
-import numpy as np
 import yaml
-from pydantic import Field, PositiveInt, field_validator, model_validator
+from pydantic import AfterValidator, Field, PositiveInt, field_validator, model_validator
 
 from datamodules.errors import UserError, one_line, validated
 from lightning_modules.runs.paths import CONF
@@ -31,7 +31,23 @@ CHOICES = "scoring.contrastive"
 MOST = 1e6  # largest size of a number in a claim's file; all scores are far below
 Number = Annotated[float, Field(strict=True, ge=-MOST, le=MOST)]
 Positive = Annotated[float, Field(strict=True, gt=0, le=MOST)]
+Percent = Annotated[float, Field(strict=True, ge=0, le=100)]
 Text = Annotated[str, Field(min_length=1)]
+
+
+def _has_come(day: date) -> date:
+    if day > date.today():
+        raise ValueError("a day in the future")
+    return day
+
+
+PastDay = Annotated[date, AfterValidator(_has_come)]
+SEEDS: Mapping[TierName, tuple[int, ...]] = {
+    "laptop": (1, 2, 3, 4, 5),
+    "bench": (1, 2, 3),
+    "paper": (1, 2, 3),
+}
+"""Seeds of a tier unless a claim names others."""
 OF_RUNS = ("seed", "outputs")
 """Keys that each run of a claim gets from the command or from the tier's seeds."""
 
@@ -65,19 +81,60 @@ class PublishedValues(ClaimPart):
         return self
 
 
+class Quote(ClaimPart):
+    """The paper's own words."""
+
+    text: Text
+    section: Text  # where the words stand: section, table or figure
+    read: PastDay  # the day on which somebody read them in the paper
+
+
+class Fidelity(ClaimPart):
+    """Whether a claim is tested as its paper has it. Any no makes the claim an extension."""
+
+    systems: bool  # the systems differ in what the paper's do; they may be smaller
+    measure: bool  # the same quantity is measured
+    regime: bool  # training gets to where the effect is at home, such as to overfitting
+    lengths: bool  # test sentences no longer than training's, or a claim about longer ones
+    paper: bool  # the paper makes the claim
+    why: Text | None = None  # one sentence on each no
+
+    @model_validator(mode="after")
+    def _says_why(self) -> Self:
+        if (self.why is None) != all(getattr(self, question) for question in QUESTIONS):
+            raise ValueError("why: give one sentence where an answer is false, and only there")
+        return self
+
+
+QUESTIONS = ("systems", "measure", "regime", "lengths", "paper")
+
+
+class FidelityAtTier(ClaimPart):
+    """Answers that are no at one tier, and yes elsewhere."""
+
+    systems: Literal[False] | None = None
+    measure: Literal[False] | None = None
+    regime: Literal[False] | None = None
+    lengths: Literal[False] | None = None
+    why: Text
+
+
 class SmallestEffect(ClaimPart):
-    """The smallest effect that counts, in the unit of what is measured."""
+    """The smallest effect that counts."""
 
     value: Positive
-    why: str
-    written: date  # the day on which the margin was written, before the first run
+    unit: Literal["score", "attention"] = "score"
+    """The unit of what is measured, or the BLEU that attention brings on the corpus."""
+    why: Text
+    written: PastDay  # the day on which the margin was written, before the first run
 
-    @field_validator("written")
-    @classmethod
-    def _has_come(cls, written: date) -> date:
-        if written > date.today():
-            raise ValueError("a day in the future; give the day on which the margin was written")
-        return written
+
+class Floors(ClaimPart):
+    """BLEU on the shortest sentences below which a system has not learned to translate."""
+
+    systems: Annotated[dict[str, Percent | None], Field(min_length=1)]
+    """Floors by system; None for a system that needs none. The others have the usual floor."""
+    why: Text
 
 
 class Tier(ClaimPart):
@@ -86,16 +143,28 @@ class Tier(ClaimPart):
     overrides: tuple[str, ...] = ()  # overrides of all systems, after those of `conf/tier`
     systems: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """Overrides that replace those of a system of the claim."""
-    seeds: Annotated[tuple[PositiveInt, ...], Field(min_length=1)] = (1, 2, 3)
-    """Seed 0 is that of the trials that choose learning rates."""
+    seeds: Annotated[tuple[PositiveInt, ...], Field(min_length=1)] | None = None
+    """None for those of ``SEEDS``. Seed 0 is that of the trials that choose learning rates."""
+    corpora: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
+    """Corpora that suit the claim, its own first; None for all of the tier in their order."""
+    rungs: Annotated[tuple[PositiveInt, ...], Field(min_length=1)] | None = None
+    """Rising amounts of the budget at which the claim is judged; None for those of the tier."""
+    fidelity: FidelityAtTier | None = None
     needs: Text | None = None  # what the harness lacks to run the claim at this scale
 
     @field_validator("seeds")
     @classmethod
-    def _differ(cls, seeds: tuple[int, ...]) -> tuple[int, ...]:
-        if len({*seeds}) < len(seeds):
+    def _differ(cls, seeds: tuple[int, ...] | None) -> tuple[int, ...] | None:
+        if seeds is not None and len({*seeds}) < len(seeds):
             raise ValueError("the same seed trains the same model: give each seed once")
         return seeds
+
+    @field_validator("rungs")
+    @classmethod
+    def _rise(cls, rungs: tuple[int, ...] | None) -> tuple[int, ...] | None:
+        if rungs is not None and any(a >= b for a, b in pairwise(rungs)):
+            raise ValueError("give rising amounts of the budget, each once")
+        return rungs
 
 
 class Claim(ClaimPart):
@@ -105,6 +174,10 @@ class Claim(ClaimPart):
     paper: Paper
     statement: str  # in our words
     place: str  # section, table or figure of the paper
+    quote: Quote | Literal["not read"]
+    fidelity: Fidelity | None = None  # None for a claim that cannot be run at any scale
+    contested: bool = False
+    """Whether budget, start or measure turned an earlier verdict: more rungs and corpora then."""
     figures: Literal["copied from the paper", "not verified"]
     """Whether the published figures are those of the paper itself; others come from other texts."""
     published: PublishedValues | None = None
@@ -113,6 +186,7 @@ class Claim(ClaimPart):
     says: Says = "larger"
     """Whether the effect is ``larger`` than 0, ``not_smaller``, or there is ``no_difference``."""
     margin: SmallestEffect
+    floors: Floors | None = None
     needs: Text | None = None  # what the harness lacks to run the claim at any scale
     tiers: dict[TierName, Tier] = Field(default_factory=dict)
 
@@ -124,6 +198,7 @@ class Claim(ClaimPart):
         if self.published is not None:
             named += [*self.published.values, *self.published.curves]
         named += [system for tier in self.tiers.values() for system in tier.systems]
+        named += [] if self.floors is None else [*self.floors.systems]
         for system in named:
             if system not in self.systems:
                 raise ValueError(f"{system} is no system of the claim")
@@ -138,6 +213,24 @@ class Claim(ClaimPart):
             raise ValueError(
                 f"tiers: give those where the claim can be run, of {', '.join(TIERS)}; or needs: "
                 "what the harness lacks"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _says_whether_it_is_the_papers_test(self) -> Self:
+        if (self.needs is None) != (self.fidelity is not None):
+            raise ValueError(
+                f"fidelity: answer {', '.join(QUESTIONS)} with true or false for a claim that can "
+                "be run, and for no other"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _share_of_attention_is_bleu(self) -> Self:
+        if self.margin.unit == "attention" and not self.measure.of_bleu_differences:
+            raise ValueError(
+                "margin.unit=attention: only a difference of BLEU is a share of what attention "
+                "brings; give score"
             )
         return self
 
@@ -160,10 +253,43 @@ class Claim(ClaimPart):
             )
         return self
 
-    @property
-    def decision_margin(self) -> Margin:
-        """The margin with its direction, as verdicts and plans need it."""
-        return Margin(self.margin.value, self.says)
+    def decision_margin(self, attention: float | None = None) -> Margin:
+        """Return the margin with its direction, in the unit of what is measured.
+
+        ``attention`` is the BLEU that attention brings on the corpus. Raises ``UserError`` if the
+        margin is a share of it and it is not known.
+        """
+        if self.margin.unit == "score":
+            return Margin(self.margin.value, self.says)
+        if attention is None:
+            raise UserError(
+                f"{self.name}: its margin is a share of what attention brings on a corpus, which "
+                "is not known of this one: give its attention in conf/claim/corpora.yaml"
+            )
+        return Margin(self.margin.value * attention, self.says)
+
+    def extension(self, tier: TierName) -> str | None:
+        """Return why the claim is not tested as in its paper at a tier; None if it is."""
+        at = self.tiers[tier].fidelity
+        parts = (self.fidelity and self.fidelity.why, at and at.why)
+        return " ".join(part for part in parts if part) or None
+
+    def answers(self, tier: TierName) -> dict[str, bool]:
+        """Return the answers of ``fidelity`` at a tier, in the order of ``QUESTIONS``."""
+        at = self.tiers[tier].fidelity
+        return {
+            question: bool(getattr(self.fidelity, question))
+            and getattr(at, question, None) is not False
+            for question in QUESTIONS
+        }
+
+    def floor(self, system: str, usual: float | None) -> float | None:
+        """Return the floor of a system's BLEU on the shortest sentences; None if it needs none."""
+        return usual if self.floors is None else self.floors.systems.get(system, usual)
+
+    def seeds(self, tier: TierName) -> tuple[int, ...]:
+        """Return the seeds of each system at a tier."""
+        return self.tiers[tier].seeds or SEEDS[tier]
 
     @property
     def published_effect(self) -> float | None:
@@ -175,8 +301,7 @@ class Claim(ClaimPart):
             return None
         if not set(measure.systems) <= set(published.values):
             return None
-        values = np.array([published.values[system] for system in measure.systems])
-        effect = float(measure.differences.effect(values))
+        effect = measure.effect([published.values[system] for system in measure.systems])
         return effect if math.isfinite(effect) else None
 
     def overrides(self, system: str, tier: TierName) -> list[str]:

@@ -122,8 +122,6 @@ class Records:
         test = every[0].test
         if any(run.test is not test for run in every):
             raise UnusableError("its systems were tested on different sentences")
-        limits = [run.result.train_max_words for run in every]
-        known = [] if None in limits else [limit for limit in limits if limit is not None]
         [buckets] = self._scoring.buckets([test])
         name = claim.measure.metric.statistics
         return Evidence(
@@ -133,8 +131,6 @@ class Records:
             lengths=SentenceLengths(
                 words=sentence_lengths(test, self._scoring.unit),
                 buckets=[bucket for bucket in buckets if not bucket.thin],
-                longest_trained=max(known, default=None),
-                trained_by_all=min(known, default=None),
             ),
             axis=self._scoring.length_axis([test.rules]),
         )
@@ -157,7 +153,7 @@ class Records:
             runs=runs,
             statistics={key: [_right(each, chosen) for each in of] for key, of in choices.items()},
             draws=self._drawn(sentence),
-            lengths=SentenceLengths(distances, buckets, longest_trained=None, trained_by_all=None),
+            lengths=SentenceLengths(distances, buckets),
             axis="distance (words)",
         )
 
@@ -260,9 +256,9 @@ def _compare(
     measure: Measure, evidence: Evidence, quantity: Quantity
 ) -> tuple[Array, Spread, Differences]:
     """Return the mean over seeds of each system, and what the verdict is about."""
-    values = [evidence.values(quantity, system) for system in measure.systems]
-    means = np.array([each.observed.mean() for each in values])
-    differences = measure.differences
+    of_systems = [evidence.values(quantity, system) for system in measure.systems]
+    means = np.array([each.observed.mean() for each in of_systems])
+    values, differences = measure.compared(of_systems), measure.differences
     if evidence.one_training:
         values, differences = pair_differences(values, differences)
     return means, Spread.of(values), differences

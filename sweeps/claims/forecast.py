@@ -56,7 +56,7 @@ def prospects(plan: ClaimsPlan) -> dict[str, Prospect]:
 
 
 def _prospect(claim: Claim, plan: ClaimsPlan) -> Prospect:
-    margin, seeds = claim.decision_margin, plan.seeds_of(claim)
+    margin, seeds = claim.decision_margin(), plan.seeds_of(claim)
     spread, differences = assume_spread(claim), claim.measure.differences
     if plan.is_one_training(claim):
         spread, differences = pair_spread(spread, differences)
@@ -116,7 +116,7 @@ def _listed(claim: Claim, state: State) -> Iterator[Padding | Text]:
 def _not_run(claim: Claim, tier: TierName) -> str:
     if (why := claim.why_not(tier)) is not None:
         return why
-    return f"not run, {len(claim.systems) * len(claim.tiers[tier].seeds)} runs"
+    return f"not run, {len(claim.systems) * len(claim.seeds(tier))} runs"
 
 
 def last_verdicts(outputs: Path) -> State:

@@ -19,11 +19,12 @@ from sweeps.claims.intervals import (
     Differences,
     Quantity,
     Rows,
+    SystemValues,
     above,
     below,
     difference,
     optimum,
-    order,
+    rank_agreement,
     score_on,
     share_left,
     slope_over,
@@ -49,9 +50,6 @@ class SentenceLengths(NamedTuple):
 
     words: NDArray[np.int64]  # source words of each sentence, `(sentences,)`
     buckets: Sequence[Bucket]  # length buckets with enough sentences
-    longest_trained: int | None  # longest training sentence of all systems of the claim, in words
-    trained_by_all: int | None
-    """Longest sentence, in words, that no system's limit of training sentences left out."""
 
 
 class ClaimPart(BaseModel):
@@ -95,9 +93,14 @@ class Measure(ClaimPart):
         return difference()
 
     @property
-    def every_length(self) -> bool:
-        """Whether a score on the whole test set is measured, whatever the sentences' lengths."""
-        return self.of_scores
+    def of_bleu_differences(self) -> bool:
+        """Whether the effect is a difference of BLEU, which may be a share of another one."""
+        return False
+
+    @property
+    def beside(self) -> "Measure | None":
+        """The fall of BLEU for every ten words, to be shown beside a measure without a floor."""
+        return None
 
     def quantity(self, lengths: SentenceLengths) -> Quantity:
         """Return what is computed for each seed of each system.
@@ -106,17 +109,18 @@ class Measure(ClaimPart):
         """
         return score_on(self.metric)
 
-    def within_training(self, lengths: SentenceLengths) -> Quantity | None:
-        """Return the score on sentences no longer than those of any system's training.
+    def compared(self, values: Sequence[SystemValues]) -> list[SystemValues]:
+        """Return what ``differences`` compare: the quantity of each of ``systems``, as given.
 
-        None unless ``every_length`` is measured and both such and longer sentences are there.
+        Raises ``ValueError`` if the values do not fit together.
         """
-        limit = lengths.trained_by_all
-        if not self.every_length or limit is None:
-            return None
-        if not lengths.words.min() <= limit < lengths.words.max():
-            return None
-        return score_on(self.metric, _rows(lengths.words, (None, limit)))
+        return [*values]
+
+    def effect(self, values: Sequence[float]) -> float:
+        """Return the effect of one value of each of ``systems``, such as published ones."""
+        one = [SystemValues(np.array([value])) for value in values]
+        means = np.array([each.observed[0] for each in self.compared(one)])
+        return float(self.differences.effect(means))
 
 
 class _Single(Measure):
@@ -152,22 +156,21 @@ class _OnLengths(Measure):
 
     lengths: Range = ALL
 
-    @property
-    @override
-    def every_length(self) -> bool:
-        return self.lengths == ALL
-
     @override
     def quantity(self, lengths: SentenceLengths) -> Quantity:
-        return score_on(
-            self.metric, None if self.every_length else _rows(lengths.words, self.lengths)
-        )
+        whole = self.lengths == ALL
+        return score_on(self.metric, None if whole else _rows(lengths.words, self.lengths))
 
 
 class _OverLength(Measure):
-    """The slope of a score over the length, for every ten words."""
+    """The slope of a score over the length, for every ten words.
+
+    The slope of a score has a floor: a system that translates nothing has nothing to lose. That of
+    its logarithm (``log``) is the share that is lost.
+    """
 
     of_scores = False
+    log: bool = False
 
     @override
     def quantity(self, lengths: SentenceLengths) -> Quantity:
@@ -175,24 +178,20 @@ class _OverLength(Measure):
             raise ValueError(
                 "a slope needs two length buckets with enough sentences: scoring.edges"
             )
-        return slope_over(self.metric, lengths.buckets)
+        return slope_over(self.metric, lengths.buckets, self.log)
 
 
-class _BeyondTraining(Measure):
-    """The score on sentences longer than those of training, as a share of that on others."""
+class _Kept(Measure):
+    """The score on long sentences, as a share of that on short ones; 1 is no loss."""
 
     of_scores = False
+    long: Range
+    short: Range
 
     @override
     def quantity(self, lengths: SentenceLengths) -> Quantity:
-        limit = lengths.longest_trained
-        if limit is None:
-            raise ValueError("the lengths of the training sentences are not known")
-        beyond, inside = (
-            _rows(lengths.words, (limit + 1, None)),
-            _rows(lengths.words, (None, limit)),
-        )
-        return share_left(self.metric, beyond, inside)
+        long, short = (_rows(lengths.words, each) for each in (self.long, self.short))
+        return share_left(self.metric, long, short)
 
 
 class ScoreDifference(_Pair, _OnLengths):
@@ -200,17 +199,32 @@ class ScoreDifference(_Pair, _OnLengths):
 
     kind: Literal["difference"]
 
+    @property
+    @override
+    def of_bleu_differences(self) -> bool:
+        return self.score == "bleu"
+
 
 class SlopeDifference(_Pair, _OverLength):
     """Difference of the slopes of a score."""
 
     kind: Literal["slope_difference"]
 
+    @property
+    @override
+    def beside(self) -> Measure | None:
+        return self.model_copy(update={"log": False}) if self.log else None
 
-class BeyondDifference(_Pair, _BeyondTraining):
-    """Difference of what is left of a score beyond the lengths of training; 1 is no loss."""
 
-    kind: Literal["beyond"]
+class KeptDifference(_Pair, _Kept):
+    """Difference of the shares that are kept on long sentences."""
+
+    kind: Literal["kept_difference"]
+
+    @property
+    @override
+    def beside(self) -> Measure:
+        return SlopeDifference(kind="slope_difference", more=self.more, less=self.less)
 
 
 class AgreementDifference(_Pair):
@@ -247,10 +261,15 @@ class Level(_Single, _OnLengths):
     kind: Literal["level"]
 
 
-class LeftBeyond(_Single, _BeyondTraining):
-    """How far the share of a score that is left beyond the lengths of training is from a level."""
+class Kept(_Single, _Kept):
+    """How far the share that is kept on long sentences is from a level."""
 
-    kind: Literal["left_beyond"]
+    kind: Literal["kept"]
+
+    @property
+    @override
+    def beside(self) -> Measure:
+        return Slope(kind="slope", system=self.system, sign=1 if self.above is not None else -1)
 
 
 class Slope(_OverLength):
@@ -266,9 +285,17 @@ class Slope(_OverLength):
     def differences(self) -> Differences:
         return above(0.0) if self.sign > 0 else below(0.0)
 
+    @property
+    @override
+    def beside(self) -> Measure | None:
+        return self.model_copy(update={"log": False}) if self.log else None
+
 
 class Order(Measure):
-    """The smallest step down between neighbours in ``order``, the highest score first."""
+    """Kendall's τ between ``order``, the highest score first, and the order of a seed's scores.
+
+    1: all pairs of systems are in the claimed order; -1: none is.
+    """
 
     named = ("order",)
     kind: Literal["order"]
@@ -277,7 +304,13 @@ class Order(Measure):
     @property
     @override
     def differences(self) -> Differences:
-        return order(len(self.order))
+        return above(0.0)
+
+    @override
+    def compared(self, values: Sequence[SystemValues]) -> list[SystemValues]:
+        if len({len(each.observed) for each in values}) > 1:
+            raise ValueError("an order needs the same seeds of each system")
+        return [rank_agreement(values)]
 
 
 class Optimum(Measure):
@@ -299,14 +332,19 @@ class Optimum(Measure):
     def differences(self) -> Differences:
         return optimum(len(self.rungs), self.rungs.index(self.best), self.metric.better or 1)
 
+    @property
+    @override
+    def of_bleu_differences(self) -> bool:
+        return self.score == "bleu"
+
 
 AnyMeasure = Annotated[
     ScoreDifference
     | Level
     | Slope
     | SlopeDifference
-    | BeyondDifference
-    | LeftBeyond
+    | KeptDifference
+    | Kept
     | Order
     | Optimum
     | AgreementDifference,

@@ -202,7 +202,7 @@ def plan_runs(
     for claim in claims:
         for system in claim.systems:
             rate = rates.get(key_of_system(claim, system, systems.tier))
-            for seed in seeds or claim.tiers[systems.tier].seeds:
+            for seed in seeds or claim.seeds(systems.tier):
                 run = systems.run(claim, system, seed, rate)
                 planned.setdefault(run.identity, run).needs.append(Need(claim.name, system, seed))
         _refuse_equal_systems(claim, planned.values())

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from sweeps.claims.claim import Claim
+from sweeps.claims.claim import QUESTIONS, Claim
 from sweeps.claims.plan import ClaimsPlan, FinishedRuns, Need, PlannedRun, workload
 from tests.helpers.run_folders import CONFIG, make_run
 
@@ -24,6 +24,8 @@ def a_claim(name="one", **changes: Any) -> Claim:
         "paper": PAPER,
         "statement": "Attention is better.",
         "place": "Table 1",
+        "quote": "not read",
+        "fidelity": dict.fromkeys(QUESTIONS, True),
         "figures": "not verified",
         "systems": {name: THREE[name] for name in THREE if name in measured(measure)},
         "measure": measure,

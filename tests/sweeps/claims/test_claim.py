@@ -7,13 +7,15 @@ from typing import Any
 import pytest
 import yaml
 
-from sweeps.claims.claim import TIERS, all_claims, choose, read_claim
+from sweeps.claims.claim import QUESTIONS, TIERS, all_claims, choose, read_claim
 from tests.helpers.commands import ROOT
 from tests.helpers.refusals import refused
 
 OWN: dict[str, Any] = {
     "statement": "More is better.",
     "place": "Table 9",
+    "quote": "not read",
+    "fidelity": dict.fromkeys(QUESTIONS, True),
     "figures": "not verified",
     "systems": {"more": ["model=bahdanau"], "less": ["model=seq2seq"]},
     "measure": {"kind": "difference", "more": "more", "less": "less"},
