@@ -28,6 +28,7 @@ def train_rungs(config: DictConfig, hydra: HydraConf) -> None:
     key, earlier = amount_key(budget), config["continue"]
     own = ("budget.rungs", "continue")
     shared = [each for each in given_overrides(hydra) if key_of(each) not in own]
+    shared.append("budget.rungs=[]")  # a file of conf/budget may have rungs too
     for rung in budget["budget.rungs"]:
         if rung == budget[key]:  # the job itself
             break
