@@ -41,7 +41,7 @@ if TYPE_CHECKING:  # --help needs folder names, and neither NumPy nor pydantic
     from datamodules.corpus import Corpus
     from lightning_modules.runs.schema import Coverage, FirstWeights, Result
 
-SCOREBOARD_KEYS = ("claims", "seed_count", "learning_rates")
+SCOREBOARD_KEYS = ("claims", "corpora", "rungs", "seed_count", "first_seed", "learning_rates")
 """Keys of ``task=claims`` that change verdicts and no training."""
 NOT_COUNTED = ("data", "code", "scoring")  # parts of an identity without "another"
 EVERY_CLAIM = ("all", "list")

@@ -22,7 +22,8 @@ from sweeps.claims.verdict import Margin, Says
 TierName = Literal["laptop", "bench", "paper"]
 TIERS: tuple[TierName, ...] = get_args(TierName)
 OF_COMMANDS = (
-    *("task", "claims", "tier", "plan", "seed_count", "tune", "learning_rates"),
+    *("task", "claims", "tier", "corpora", "rungs", "seed_count", "first_seed", "roots"),
+    *("register", "registration", "plan", "tune", "learning_rates"),
     *("workers", "comparison_name", "hydra"),
 )
 """Keys, or their first parts, that are a command's and no training's."""

@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,11 +13,13 @@ from rich.table import Table
 from rich.text import Text
 
 from sweeps.claims.claim import TIERS, Claim, TierName
+from sweeps.claims.corpora import ClaimCorpus
 from sweeps.claims.intervals import Spread, pair_spread
-from sweeps.claims.plan import ClaimsPlan, job_time, speeds_of
+from sweeps.claims.job_time import JobTime, gpu_speeds, job_time, speeds_of
+from sweeps.claims.plan import ClaimsPlan, PlannedRun
 from sweeps.claims.power import MOST_SEEDS, find_seeds, power
 from sweeps.claims.scoreboard import CHANGES, NAME, NOT_RUN, TUNED
-from sweeps.claims.verdict import LEAST_SEEDS
+from sweeps.claims.verdict import LEAST_SEEDS, LEVEL
 from sweeps.comparison.numbers import format_duration
 
 log = logging.getLogger(__name__)
@@ -31,11 +33,13 @@ SEEDS, BOTH, SENTENCES, TOGETHER = 1.0, 0.3, 0.5, 0.8
 sentences; and the correlation of two systems over sentences."""
 MANY = 1000  # seeds from which an assumed variance is as good as known
 NOTE = (
-    "decides: the chance of a verdict under two assumptions. First, the true effect is the "
-    "published effect; without published values, it is three times the smallest effect that "
-    "counts, or 0 if the claim says that there is no difference or no loss. Second, the scores of "
-    "seeds deviate by the smallest effect that counts; searches of one training deviate together. "
-    "for 80%: the seeds of each system that decide with a chance of 80% under these assumptions."
+    "decides: the chance that the last rung on the first corpus decides, corrected as the first "
+    "step of Holm's method over the claims of the paper in this command. It assumes that the true "
+    "effect is the published effect; without published values, three times the smallest effect "
+    "that counts, or 0 if the claim says that there is no difference or no loss. It also assumes "
+    "that the scores of seeds deviate by the smallest effect that counts; searches of one training "
+    "deviate together. A ladder that does not converge decides nothing. for 80%: the seeds of each "
+    "system that decide with a chance of 80% under these assumptions."
 )
 
 
@@ -44,6 +48,9 @@ class Prospect(NamedTuple):
 
     chance: str  # with the seeds of the plan
     seeds: str  # seeds that decide with a chance of 80%
+
+
+PROSPECTS = ("decides", "for 80%")  # columns of the plan
 
 
 def prospects(plan: ClaimsPlan) -> dict[str, Prospect]:
@@ -56,20 +63,39 @@ def prospects(plan: ClaimsPlan) -> dict[str, Prospect]:
 
 
 def _prospect(claim: Claim, plan: ClaimsPlan) -> Prospect:
-    margin, seeds = claim.decision_margin(), plan.seeds_of(claim)
-    spread, differences = assume_spread(claim), claim.measure.differences
+    corpus = plan.corpora[claim.name][0]
+    margin = claim.decision_margin(corpus.attention or 1.0)
+    seeds = len(plan.seeds_of(claim, corpus.name))
+    spread, differences = assume_spread(claim, corpus), claim.measure.differences
     if plan.is_one_training(claim):
         spread, differences = pair_spread(spread, differences)
-    enough, chance = find_seeds(spread, differences, margin), f"never with {seeds}"
+    level = LEVEL / len(family(claim, plan))
+    enough, chance = find_seeds(spread, differences, margin, level), f"never with {seeds}"
     if seeds >= LEAST_SEEDS:
-        chance = f"{power(spread, differences, margin, seeds):.0%}"
+        chance = f"{power(spread, differences, margin, seeds, level):.0%}"
     return Prospect(chance, str(enough or f"> {MOST_SEEDS}"))
 
 
-def assume_spread(claim: Claim) -> Spread:
-    """Return the means and variances that are assumed of the systems of a claim."""
-    differences, unit = claim.measure.differences, claim.margin.value
-    effect = claim.published_effect
+def family(claim: Claim, plan: ClaimsPlan) -> list[Claim]:
+    """Return the claims that are corrected with a claim: those of its paper, extensions apart."""
+
+    def kind(each: Claim) -> tuple[str, bool]:
+        return each.name.partition(".")[0], each.extension(plan.tier) is None
+
+    return [each for each in plan.claims if kind(each) == kind(claim)]
+
+
+def assume_spread(claim: Claim, corpus: ClaimCorpus) -> Spread:
+    """Return the means and variances that are assumed of the systems of a claim on a corpus.
+
+    They are in units of the measure, or in shares of the attention effect where the margin is one
+    and the effect of attention on the corpus is not known. Only a real corpus has one test set for
+    all seeds.
+    """
+    differences = claim.measure.differences
+    unit = claim.decision_margin(corpus.attention or 1.0).size
+    unknown = claim.margin.unit == "attention" and corpus.attention is None
+    effect = None if unknown else claim.published_effect
     if effect is None:
         effect = EFFECT * unit if claim.says == "larger" else 0.0
     systems = differences.weights.shape[-1]
@@ -77,19 +103,26 @@ def assume_spread(claim: Claim) -> Spread:
     entries = differences.weights.reshape(-1, systems)
     wanted = np.full(len(entries), effect + differences.reference)
     means = np.linalg.lstsq(entries, wanted, rcond=None)[0]
+    both, sentences = (BOTH * unit) ** 2, (SENTENCES * unit) ** 2
     together = np.full((systems, systems), TOGETHER) + (1 - TOGETHER) * np.eye(systems)
+    shared = corpus.real
     return Spread(
         means=means,
         seeds=np.full(systems, MANY),
-        between_seeds=np.full(systems, (SEEDS * unit) ** 2 + (BOTH * unit) ** 2),
-        both=np.full(systems, (BOTH * unit) ** 2),
-        sentences=together * (SENTENCES * unit) ** 2,
+        between_seeds=np.full(systems, (SEEDS * unit) ** 2 + both + (0 if shared else sentences)),
+        both=np.full(systems, both if shared else 0.0),
+        sentences=together * sentences * shared,
     )
 
 
 JOB_TIME = (
     "job time: taken from the speed of finished runs on this machine with the same variant, sizes, "
     "corpus and batches. unknown: no such run has finished. ≥: no such run has finished for a part "
+    "of the runs."
+)
+GPU_TIME = (
+    "job time: at tier=paper from the speeds in docs/gpu, of systems of published size in bf16 or "
+    "float32 on the fastest GPU that was measured. unknown: none was measured; ≥: none for a part "
     "of the runs."
 )
 State = Mapping[tuple[str, TierName], str]
@@ -148,30 +181,45 @@ def _last(row: Mapping[str, Any], tuned: bool) -> str:
     return ", ".join([row["verdict"], *([TUNED] if tuned else []), *cost])
 
 
+def notes(plan: ClaimsPlan, known: Mapping[str, Prospect]) -> list[str]:
+    """Return what explains the columns of ``plan_table``."""
+    time = GPU_TIME if plan.tier == "paper" else JOB_TIME
+    return [time, NOTE] if known else [time]
+
+
 def plan_table(plan: ClaimsPlan, known: Mapping[str, Prospect], at_once: int) -> Table:
-    """Return what each claim needs: runs, those that are missing, job time, seeds.
+    """Return what each claim needs: corpora, rungs, runs, those that are missing, time, seeds.
 
     ``known`` are prospects by the names of claims.
     """
-    speeds = speeds_of(plan.finished.runs)
-    time = job_time(plan.missing, speeds, plan.finished.trainings)
+    at_paper = plan.tier == "paper"
+    speeds = gpu_speeds(plan.runs) if at_paper else speeds_of(plan.finished.runs)
+    done = [run for run in plan.runs if run.identity in plan.finished.runs]
+
+    def time_of(runs: Sequence[PlannedRun]) -> JobTime:
+        lacking = [run for run in runs if run.identity not in plan.finished.runs]
+        return job_time(lacking, speeds, done, plan.finished.trainings)
+
+    trunks = {run.trunk for run in plan.missing}
     title = (
-        f"claims: {len(plan.claims)}, runs: {len(plan.runs)}, missing: {len(plan.missing)}; "
-        f"job time {time.text(at_once)} with {at_once} at a time"
+        f"claims: {len(plan.claims)}, runs: {len(plan.runs)}, missing: {len(plan.missing)} of "
+        f"{len(trunks)} trainings; job time {time_of(plan.runs).text(at_once)} with {at_once} at a "
+        "time"
     )
     table = Table(title=title, title_justify="left", box=None, padding=(0, 1, 0, 0))
     table.add_column("claim", no_wrap=True)
-    for column in ("seeds", "runs", "missing", "job time", "decides", "for 80%"):
+    for column in ("corpora", "rungs", "seeds", "runs", "missing", "job time", *PROSPECTS):
         table.add_column(column, justify="right")
     for claim in plan.claims:
-        runs = plan.runs_of(claim)
-        lacking = [run for run in runs if run.identity not in plan.finished.runs]
+        runs, corpora = plan.runs_of(claim), plan.corpora[claim.name]
         table.add_row(
             claim.name,
-            str(plan.seeds_of(claim)),
+            str(len(corpora)),
+            str(len(plan.rungs[claim.name])),
+            str(len(plan.seeds_of(claim, corpora[0].name))),
             str(len(runs)),
-            str(len(lacking)),
-            job_time(lacking, speeds, plan.finished.trainings).text(),
+            str(sum(run.identity not in plan.finished.runs for run in runs)),
+            time_of(runs).text(),
             *known.get(claim.name, ("–", "–")),
         )
     return table

@@ -1,13 +1,15 @@
-"""The plan of a command on claims: the runs that its claims need, and how long they take.
+"""The plan of a command on claims: the runs that its claims need, each once.
 
-A run that exists anywhere in ``outputs`` is used again. The plan is made once and passed on.
+A claim is judged on each of its corpora at each rung of its ladder, so that it needs a run of each
+system, corpus, rung and seed. The rungs of a system are one training, the *trunk*, which leaves a
+run at each of them. A run that exists anywhere in ``outputs`` is used again.
 """
 
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
 from pathlib import Path
-from statistics import median
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -22,40 +24,32 @@ from lightning_modules.runs.checksums import BrokenFileError
 from lightning_modules.runs.files import read_result
 from lightning_modules.runs.identity import Identity
 from lightning_modules.runs.paths import CHECKPOINTS, FAILURE, LAST, RESULT
-from lightning_modules.runs.provenance import environment
-from lightning_modules.runs.schema import Environment, Result
 from lightning_modules.runs.setting_checks import check_settings
 from lightning_modules.runs.settings import flatten, key_of
-from lightning_modules.training.budgets import read_budget
+from lightning_modules.runs.trunk_checks import amount_key, schedule_that_ends
+from lightning_modules.training.budgets import Budget, read_budget
 from lightning_modules.training.factories import SMALL_VOCABULARY, build_model
 from sweeps.claims.claim import Claim, TierName
+from sweeps.claims.corpora import ClaimCorpus
+from sweeps.claims.job_time import workload
 from sweeps.claims.measures import AgreementDifference
-from sweeps.comparison.numbers import format_duration
 from sweeps.launch.compose import composed, training_config, use_hydra_config
 from sweeps.launch.errors import as_user_error
 
 RATE = "optimizer.lr"
+TOKENS = "target_tokens"  # the kind of budget of the tiers' ladders
 GRAMMAR = "datamodules.grammar.GrammarCorpus"
 """The built-in corpus, whose categories of contrastive pairs are known."""
-TESTED = 1.3
-"""Time of a whole job as a multiple of its training: start, validation and test come on top."""
-KINDS = ("target_tokens", "updates", "flops", "seconds")
-"""Kinds of budgets whose amount a run has spent per second."""
-DECISIVE = (
-    *("data._target_", "data.name", "data.path", "variant", "tokenizer.kind"),
-    *("tokenizer.vocabulary_size", "batching.max_tokens", "batching.by_length"),
-    *("threads", "kernels", "packed", "capture", "compile"),
-    *("trainer.precision", "trainer.devices", "trainer.num_nodes"),
-)
-"""Settings that decide the speed of a training, besides the sizes of the model."""
-Speeds = Mapping[tuple[str, str], float]
-"""Amount spent in a second of training, by workload and kind of budget."""
+LOCAL_FILES = ("data", "data.name", "data.root", "data.path", "data.files", "data.columns")
+"""What says where a corpus lies: at ``tier=paper``, the text of a paper may be in local files."""
 
 
 class Need(NamedTuple):
-    """A system of a claim, trained with one seed."""
+    """A system of a claim, on one corpus at one rung, trained with one seed."""
 
     claim: str
+    corpus: str
+    rung: float
     system: str
     seed: int
 
@@ -66,10 +60,13 @@ class PlannedRun(NamedTuple):
     identity: str  # `Identity.run`, before data is read
     training: str
     """Runs with equal trainings differ only in how the model is tested, as in the search."""
-    overrides: tuple[str, ...]
+    trunk: str
+    """Trainings with equal trunks differ only in how far they go, and continue one another."""
+    overrides: tuple[str, ...]  # the amount of the budget is the last but the seed
     folder: Path  # the folder that the same overrides have as a single run
     workload: str  # what decides the speed of the training; see `workload`
-    budget: Mapping[str, float]  # the amount by its kind
+    kind: str  # of the budget
+    amount: float  # of the budget
     needs: list[Need]
 
 
@@ -92,12 +89,14 @@ class FinishedRuns(NamedTuple):
 class ClaimsPlan:
     """The runs that chosen claims need."""
 
+    tier: TierName
     claims: Sequence[Claim]
     skipped: Sequence[SkippedClaim]
     runs: Sequence[PlannedRun]
-    finished: FinishedRuns  # the runs that existed when the plan was made
-    untuned: Sequence[PlannedRun] = ()
-    """The same runs with the learning rates of the files, where others are given."""
+    corpora: Mapping[str, Sequence[ClaimCorpus]]  # of each claim, by its name
+    rungs: Mapping[str, Sequence[float]]  # of each claim, rising
+    finished: FinishedRuns = field(default_factory=lambda: FinishedRuns({}, {}))
+    """The runs that existed when the plan was made."""
 
     @property
     def missing(self) -> list[PlannedRun]:
@@ -116,6 +115,21 @@ class ClaimsPlan:
         """Return where a run is, or will be."""
         return self.finished.runs.get(run.identity, run.folder)
 
+    def of(
+        self, claim: Claim, corpus: str, rung: float
+    ) -> Mapping[str, Sequence[tuple[int, Path]]]:
+        """Return seeds and run folders of each system of a claim, in the order of the seeds."""
+        return self._needed.get((claim.name, corpus, rung), {})
+
+    @cached_property
+    def _needed(self) -> dict[tuple[str, str, float], dict[str, list[tuple[int, Path]]]]:
+        found: dict[tuple[str, str, float], dict[str, list[tuple[int, Path]]]] = {}
+        needs = sorted((need, self.folder(run)) for run in self.runs for need in run.needs)
+        for need, folder in needs:
+            place = found.setdefault((need.claim, need.corpus, need.rung), {})
+            place.setdefault(need.system, []).append((need.seed, folder))
+        return found
+
     def runs_of(self, claim: Claim) -> list[PlannedRun]:
         """Return the runs that a claim needs, also those that another claim needs too."""
         return [run for run in self.runs if any(need.claim == claim.name for need in run.needs)]
@@ -130,10 +144,27 @@ class ClaimsPlan:
         first, *others = trainings.values()
         return bool(others) and all(each == first for each in others)
 
-    def seeds_of(self, claim: Claim) -> int:
-        """Return the number of seeds of each system of a claim."""
-        needs = [need for run in self.runs for need in run.needs if need.claim == claim.name]
-        return len({need.seed for need in needs})
+    def seeds_of(self, claim: Claim, corpus: str) -> list[int]:
+        """Return the seeds of each system of a claim on a corpus."""
+        systems = self.of(claim, corpus, self.rungs[claim.name][0]).values()
+        return sorted({seed for of_system in systems for seed, _ in of_system})
+
+
+class Choices(NamedTuple):
+    """What a command chooses for all of its claims."""
+
+    seeds: Sequence[int] | None = None  # in place of those of the claims
+    rungs: Sequence[float] | None = None  # target tokens, in place of those of claims and tier
+    rates: Mapping[str, float] = MappingProxyType({})
+    """Learning rates in place of those of the files, by ``key_of_system``."""
+
+
+class SystemOnCorpus(NamedTuple):
+    """A system of a claim on a corpus, as its overrides compose it."""
+
+    config: DictConfig  # whose seed and budget change with each run that is made of it
+    overrides: tuple[str, ...]
+    budget: Budget
 
 
 class Systems:
@@ -141,81 +172,153 @@ class Systems:
 
     Each run is made once too, however many claims need the run.
 
-    ``shared`` are overrides of the command that every run takes.
+    ``shared`` are overrides of the command that every run takes, ``roots`` the folders of corpora.
     """
 
-    def __init__(self, tier: TierName, shared: Sequence[str]) -> None:
-        self.tier, self.shared = tier, shared
+    def __init__(
+        self, tier: TierName, shared: Sequence[str], roots: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        self.tier, self.shared, self.roots = tier, shared, roots
         self._composed: dict[tuple[str, ...], DictConfig] = {}
+        self._on_corpus: dict[tuple[str, ...], SystemOnCorpus] = {}
         self._runs: dict[tuple[str, ...], PlannedRun] = {}
 
-    def config(self, claim: Claim, system: str) -> tuple[DictConfig, tuple[str, ...]]:
-        """Return the configuration of a system, and its overrides.
+    def on(self, claim: Claim, system: str, corpus: ClaimCorpus) -> SystemOnCorpus:
+        """Return a system on a corpus.
 
         Raises ``UserError`` for overrides that do not fit or change the claim, with the claim.
         """
         self._refuse_replaced(claim, system)
-        overrides = (*claim.overrides(system, self.tier), *self.shared)
-        if overrides not in self._composed:
-            self._composed[overrides] = _checked(overrides, f"{claim.name}, system {system}")
-        config = self._composed[overrides]
+        of_claim, values = self._of_claim(claim, system), dict(corpus.settings)
+        if corpus.name in self.roots:
+            values["data.root"] = self.roots[corpus.name]
+        written = [f"{key}={value}" for key, value in values.items()]
+        overrides = (f"tier={self.tier}", *corpus.choice, *written, *of_claim)
+        if overrides not in self._on_corpus:
+            where = f"{claim.name}, system {system}"
+            config = self._compose((f"tier={self.tier}", *corpus.choice, *of_claim), where).copy()
+            for key in values.keys() - {*map(key_of, of_claim)}:
+                OmegaConf.update(config, key, values[key])
+            self._on_corpus[overrides] = SystemOnCorpus(config, overrides, read_budget(config))
+        found = self._on_corpus[overrides]
         if isinstance(claim.measure, AgreementDifference):
-            _check_choices(claim.name, claim.measure, config)
-        return config, overrides
+            _check_choices(claim.name, claim.measure, found.config)
+        return found
 
-    def run(self, claim: Claim, system: str, seed: int, rate: float | None = None) -> PlannedRun:
+    def ladder(
+        self, claim: Claim, corpus: ClaimCorpus, rungs: Sequence[float] | None = None
+    ) -> list[float]:
+        """Return the rungs of a claim: those of its file, of the command, or of the tier.
+
+        A contested claim gets one doubling more than the tier has. ``rungs`` of a command count
+        target tokens, and leave a claim alone whose budget counts something else. Raises
+        ``UserError`` as ``on`` does.
+        """
+        systems = [each for each in claim.systems if not self.has_own_budget(claim, each)]
+        budget = self.on(claim, (systems or [*claim.systems])[0], corpus).budget
+        if not systems:
+            return [budget.amount]
+        if rungs is not None and budget.kind == TOKENS:
+            return [*rungs]
+        if (own := claim.tiers[self.tier].rungs) is not None:
+            return [*own]
+        more = [2 * budget.amount] if claim.contested and budget.rungs else []
+        return [*budget.rungs, budget.amount, *more]
+
+    def has_own_budget(self, claim: Claim, system: str) -> bool:
+        """Return whether a system names its budget: then its one run counts at every rung."""
+        own = claim.tiers[self.tier].systems.get(system, claim.systems[system])
+        return any(key_of(each).partition(".")[0] == "budget" for each in own)
+
+    def run(
+        self,
+        claim: Claim,
+        system: str,
+        corpus: ClaimCorpus,
+        rung: float,
+        seed: int,
+        rate: float | None = None,
+    ) -> PlannedRun:
         """Return a run of a system; ``rate`` is a learning rate other than the system's own."""
-        config, overrides = self.config(claim, system)
+        config, overrides, budget = self.on(claim, system, corpus)
+        amount = budget.amount if self.has_own_budget(claim, system) else rung
         if rate is not None:
-            config = config.copy()
-            config.optimizer.lr = rate
             overrides = (*overrides, f"{RATE}={rate:g}")
-        overrides = (*overrides, f"seed={seed}")
+        key = amount_key(flatten({"budget": OmegaConf.to_container(config.budget)}))
+        overrides = (*overrides, f"{key}={amount:.15g}", f"seed={seed}")
         if overrides not in self._runs:
-            self._runs[overrides] = _with_seed(config, overrides, seed)
+            if rate is not None:
+                config = config.copy()
+                config.optimizer.lr = rate
+            changed = {key: whole(amount), "budget.rungs": [], "seed": seed}
+            self._runs[overrides] = _planned(config, changed, overrides)
         return self._runs[overrides]._replace(needs=[])
+
+    def _of_claim(self, claim: Claim, system: str) -> list[str]:
+        """Return the overrides of a system and of the command.
+
+        At the tier ``paper``, the command may say that a paper's text lies in local files.
+        """
+        _, *own = claim.overrides(system, self.tier)
+        if any(key_of(each) == "data" for each in self.shared):
+            own = [each for each in own if key_of(each) != "data"]
+        return [*own, *self.shared]
+
+    def _compose(self, overrides: tuple[str, ...], where: str) -> DictConfig:
+        if overrides not in self._composed:
+            self._composed[overrides] = _checked(overrides, where)
+        return self._composed[overrides]
 
     def _refuse_replaced(self, claim: Claim, system: str) -> None:
         own = claim.tiers[self.tier].systems.get(system, claim.systems[system])
         fixed = {"model", "data", *map(key_of, own)}
+        if self.tier == "paper":
+            fixed -= {*LOCAL_FILES}
         for override in self.shared:
             if key_of(override) in fixed:
                 raise UserError(
                     f"claim {claim.name}: the claim and its tier choose {key_of(override)}; leave "
                     f"{override} out"
                 )
+            if key_of(override).partition(".")[0] == "budget":
+                raise UserError(f"{override}: claims are judged at rungs; give rungs=[…] instead")
 
 
 def plan_runs(
     claims: Iterable[Claim],
+    corpora: Mapping[str, Sequence[ClaimCorpus]],
     systems: Systems,
-    seeds: Sequence[int] | None = None,
-    rates: Mapping[str, float] = MappingProxyType({}),
-) -> list[PlannedRun]:
-    """Return the runs that claims need, each once, in the order of the claims.
+    choices: Choices = Choices(),
+) -> tuple[list[PlannedRun], dict[str, list[float]]]:
+    """Return the runs that claims need, each once, in the order of the claims; and the ladders.
 
-    ``seeds`` replace those of the claims, ``rates`` the learning rates of the files, by
-    ``key_of_system``. Raises ``UserError`` for overrides that do not fit, and for two systems of a
-    claim that are the same run, with the claim.
+    ``corpora`` are those of each claim, by its name, and so are the ladders. Raises ``UserError``
+    for overrides that do not fit, and for two systems of a claim that are the same run, with the
+    claim.
     """
     planned: dict[str, PlannedRun] = {}
+    ladders: dict[str, list[float]] = {}
     for claim in claims:
-        for system in claim.systems:
-            rate = rates.get(key_of_system(claim, system, systems.tier))
-            for seed in seeds or claim.seeds(systems.tier):
-                run = systems.run(claim, system, seed, rate)
-                planned.setdefault(run.identity, run).needs.append(Need(claim.name, system, seed))
+        on = corpora[claim.name]
+        ladders[claim.name] = systems.ladder(claim, on[0], choices.rungs)
+        for corpus, system, rung in product(on, claim.systems, ladders[claim.name]):
+            rate = choices.rates.get(key_of_system(claim, system, systems.tier))
+            for seed in corpus.seeds or choices.seeds or claim.seeds(systems.tier):
+                run = systems.run(claim, system, corpus, rung, seed, rate)
+                need = Need(claim.name, corpus.name, rung, system, seed)
+                planned.setdefault(run.identity, run).needs.append(need)
         _refuse_equal_systems(claim, planned.values())
-    return list(planned.values())
+    return list(planned.values()), ladders
 
 
 def _refuse_equal_systems(claim: Claim, planned: Iterable[PlannedRun]) -> None:
     for run in planned:
-        first: dict[int, str] = {}
+        first: dict[tuple[str, float, int], str] = {}
         for need in run.needs:
-            if need.claim != claim.name or first.setdefault(need.seed, need.system) == need.system:
+            place = (need.corpus, need.rung, need.seed)
+            if need.claim != claim.name or first.setdefault(place, need.system) == need.system:
                 continue
-            pair = (first[need.seed], need.system)
+            pair = (first[place], need.system)
             raise UserError(
                 f"claim {claim.name}: its systems {' and '.join(pair)} are the same run; systems "
                 "of a claim differ in a setting"
@@ -225,6 +328,11 @@ def _refuse_equal_systems(claim: Claim, planned: Iterable[PlannedRun]) -> None:
 def key_of_system(claim: Claim, system: str, tier: TierName) -> str:
     """Return the key of a system in all claims: its overrides."""
     return " ".join(claim.overrides(system, tier))
+
+
+def whole(amount: float) -> int | float:
+    """Return an amount of a budget as an override says it: a whole number where it is one."""
+    return int(amount) if amount == int(amount) else amount
 
 
 def _checked(overrides: Sequence[str], where: str) -> DictConfig:
@@ -254,19 +362,26 @@ def _check_choices(name: str, measure: AgreementDifference, config: DictConfig) 
         )
 
 
-def _with_seed(config: DictConfig, overrides: tuple[str, ...], seed: int) -> PlannedRun:
-    config.seed = seed
-    OmegaConf.clear_cache(config)  # the folder of the seed before
+def _planned(
+    config: DictConfig, changed: Mapping[str, Any], overrides: tuple[str, ...]
+) -> PlannedRun:
+    """Return a run with some settings changed, in ``config`` too."""
+    for key, value in changed.items():
+        OmegaConf.update(config, key, value)
+    OmegaConf.clear_cache(config)  # the folder of the run before
     with use_hydra_config(config):
         folder = Path(config.hydra.run.dir)
         identity, budget = Identity.of_config(training_config(config)), read_budget(config)
+    ends = schedule_that_ends(flatten(identity.config)) is not None
     return PlannedRun(
         identity=identity.run,
         training=identity.training,
+        trunk=identity.training if ends else identity.without_budget().training,
         overrides=overrides,
         folder=folder,
         workload=workload(identity.config),
-        budget={budget.kind: budget.amount},
+        kind=budget.kind,
+        amount=budget.amount,
         needs=[],
     )
 
@@ -289,68 +404,3 @@ def finished_runs(outputs: Path) -> FinishedRuns:
             if (file.parent / CHECKPOINTS / LAST).is_file():
                 found.trainings[identity.training] = file.parent
     return found
-
-
-def workload(config: Mapping[str, Any]) -> str:
-    """Return the settings that decide the speed of a training, as JSON."""
-    values = flatten(config)
-    sizes = {
-        key: value
-        for key, value in values.items()
-        if key.startswith("model.") and isinstance(value, int) and not isinstance(value, bool)
-    }
-    return json.dumps({key: values.get(key) for key in DECISIVE} | sizes, sort_keys=True)
-
-
-def speeds_of(finished: Mapping[str, Path]) -> Speeds:
-    """Return the median speed of each workload, from the finished runs of this machine."""
-    found: dict[tuple[str, str], list[float]] = {}
-    for result in results_here(finished.values()):
-        for kind in KINDS:
-            if (spent := result.training.spent(kind)) and result.training.seconds:
-                key = workload(result.config), kind
-                found.setdefault(key, []).append(spent / result.training.seconds)
-    return {key: median(values) for key, values in found.items()}
-
-
-def results_here(folders: Iterable[Path]) -> Iterator[Result]:
-    """Yield the results of the finished runs of this machine."""
-    here = Environment.model_validate(environment())
-    for folder in folders:
-        result = read_result(folder)
-        if result is not None and _same_machine(result.environment, here):
-            yield result
-
-
-def _same_machine(one: Environment, other: Environment) -> bool:
-    """Return whether two machines train on the same GPU or, without one, on the same processor."""
-    first, second = ((each.model_extra or {}).get("cpu") for each in (one, other))
-    return one.device == other.device and (other.device != "cpu" or first == second)
-
-
-class JobTime(NamedTuple):
-    """Estimate of the summed time of jobs."""
-
-    seconds: float  # time of the jobs for which a finished run gives the speed
-    unknown: int  # number of jobs without such a run
-
-    def text(self, at_once: int = 1) -> str:
-        """Return the time in words, with some jobs at the same time."""
-        time = format_duration(self.seconds / at_once)
-        if not self.unknown:
-            return time
-        return f"≥ {time}" if self.seconds else "unknown"
-
-
-def job_time(runs: Sequence[PlannedRun], speeds: Speeds, trained: Iterable[str] = ()) -> JobTime:
-    """Estimate the summed time of jobs; a training counts once, and not if it is ``trained``."""
-    total, unknown, done = 0.0, 0, set(trained)
-    for run in runs:
-        [(kind, amount)] = run.budget.items()
-        speed = speeds.get((run.workload, kind))
-        if speed is None:
-            unknown += 1
-        else:
-            total += (TESTED - (run.training in done)) * amount / speed
-        done.add(run.training)
-    return JobTime(total, unknown)

@@ -18,8 +18,20 @@ SCOPES: dict[TierName, str] = {
     "paper": "at the paper's scale",
 }
 """What a verdict says of each tier, and no more than that."""
-UNMARKED = ("data.root", "kernels", "packed", "capture", "compile")
-"""Keys that say where a tier's corpus lies, or which kernels compute, and not what is tested."""
+UNMARKED = (
+    *("data.name", "data.root", "data.path", "data.files", "data.columns", "data.test_sets_folder"),
+    *("trainer", "trainer.accelerator", "trainer.devices", "trainer.num_nodes", "trainer.strategy"),
+    *(
+        "trainer.precision",
+        "trainer.benchmark",
+        "trainer.deterministic",
+        "trainer.use_distributed_sampler",
+    ),
+    *("threads", "products", "matmul_precision", "keep_memory", "activation_checkpointing"),
+    *("kernels", "packed", "capture", "compile", "batching.decode_max_tokens", "batching.pieces"),
+)
+"""Keys that say where a corpus lies, or on what and how fast numbers are computed, which rounds
+them differently; none says what is tested."""
 
 
 class Scale(NamedTuple):

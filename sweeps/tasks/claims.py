@@ -1,45 +1,53 @@
-"""``task=claims``: train what published claims need, and say of each whether it held."""
+"""``task=claims``: train what published claims need, and say of each what the runs show."""
 
-import math
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import yaml
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from datamodules.errors import UserError, one_line, validated
-from datamodules.files import write_text
-from lightning_modules.runs.files import read_result
+from datamodules.errors import UserError, validated
 from lightning_modules.runs.job import given_overrides
 from lightning_modules.runs.paths import CHECKPOINTS, HISTORY, RESULT
-from lightning_modules.runs.schema import Training
-from lightning_modules.runs.settings import key_of
+from lightning_modules.runs.settings import key_of, settings
 from lightning_modules.testing.scoring import Scoring
 from lightning_modules.tracking.names import is_wandb
-from lightning_modules.training.validations import Validation
+from sweeps.claims import registration
 from sweeps.claims.claim import ALL, OF_COMMANDS, TIERS, Claim, TierName, all_claims, choose
-from sweeps.claims.evidence import ClaimResult, add_untuned_verdicts, judge_all
-from sweeps.claims.forecast import JOB_TIME, NOTE, last_verdicts, list_claims, plan_table, prospects
+from sweeps.claims.corpora import EVERY, ClaimCorpus, choose_corpora, read_names
+from sweeps.claims.evidence import ClaimResult, judge_all
+from sweeps.claims.forecast import last_verdicts, list_claims, notes, plan_table, prospects
 from sweeps.claims.plan import (
     RATE,
+    TOKENS,
+    Choices,
     ClaimsPlan,
-    Need,
     PlannedRun,
     SkippedClaim,
     Systems,
     finished_runs,
     key_of_system,
     plan_runs,
+    whole,
 )
+from sweeps.claims.registration import RegisteredFile, Registration
 from sweeps.claims.scoreboard import NO_VERDICT, NOT_RUN, PRINTED, Scale, scoreboard, summary
 from sweeps.claims.scoreboard_page import publish_scoreboard, write_scoreboard
+from sweeps.claims.tuning import (
+    FILE,
+    rates_table,
+    read_rates,
+    trial_runs,
+    tuned_systems,
+    write_rates,
+)
 from sweeps.comparison.numbers import in_words
 from sweeps.launch.folders import remove_traces
 from sweeps.launch.jobs import JobPlan, run_jobs
@@ -72,28 +80,60 @@ def retest_claims(config: DictConfig) -> None:
         remove_traces()
         return
     plan = make_plan(config, hydra)
+    registered = _registration(plan, config, hydra)
     _print_plan(plan, config, console)
     if config.plan or listed:
         remove_traces()
+        return
+    if config.register:
+        _register(plan, config, hydra, console)
         return
     train_missing(plan, config)
     if config.tune:
         _record_rates(plan, hydra, console)
     else:
-        _judge(plan, config, hydra, console)
+        _judge(plan, config, hydra, registered, console)
 
 
 def _print_plan(plan: ClaimsPlan, config: DictConfig, console: Console) -> None:
     known = {} if config.tune else prospects(plan)
     console.print(plan_table(plan, known, config.workers))
-    for note in (JOB_TIME, NOTE) if known else (JOB_TIME,):
+    for note in notes(plan, known):
         console.print(note, soft_wrap=True, highlight=False)
     for claim, why in plan.skipped:
         print_line(f"{claim.name}: not run, {why}", console)
 
 
+def _content(plan: ClaimsPlan, config: DictConfig, hydra: Any) -> dict[str, Any]:
+    given = config.learning_rates
+    rates = {} if given is None else read_rates(Path(given))
+    return registration.registered_content(plan, shared_overrides(hydra), rates)
+
+
+def _registration(plan: ClaimsPlan, config: DictConfig, hydra: Any) -> Registration | None:
+    """Return the registration that a command names, with what deviates."""
+    if config.registration is None:
+        return None
+    for key in ("register", "tune"):
+        if config[key]:
+            raise UserError(f"registration and {key}=true: give one of them")
+    registered = RegisteredFile.read(Path(config.registration))
+    return registration.compare(registered, _content(plan, config, hydra))
+
+
+def _register(plan: ClaimsPlan, config: DictConfig, hydra: Any, console: Console) -> None:
+    file = Path(hydra.runtime.output_dir) / registration.NAME
+    registered = RegisteredFile.of(_content(plan, config, hydra))
+    registered.write(file)
+    for line in (
+        f"registered {len(plan.claims)} claims in {file}, SHA-256 {registered.sha256}",
+        f"publish the file or its hash, then run the claims with registration={file}",
+    ):
+        print_line(line, console)
+
+
 def train_missing(plan: ClaimsPlan, config: DictConfig) -> None:
-    """Make the missing runs; those that differ only in the test share one training."""
+    """Make the missing runs: rungs of a system by one job, and one training for all its tests."""
     first: list[PlannedRun] = []
     others: list[tuple[PlannedRun, PlannedRun]] = []
     for run, *twins in plan.missing_by_training:
@@ -101,15 +141,28 @@ def train_missing(plan: ClaimsPlan, config: DictConfig) -> None:
         others += [(twin, run) for twin in twins]
         if (trained := plan.finished.trainings.get(run.training)) is not None:
             copy_training(trained, run.folder)
-    _run(first, config)
+    run_jobs(config, [*map(job_of, ladders_of(first))])
     for twin, run in others:
         if (run.folder / RESULT).is_file():
             copy_training(run.folder, twin.folder)
-    _run([twin for twin, _ in others], config)
+    run_jobs(config, [job_of([twin]) for twin, _ in others])
 
 
-def _run(runs: Sequence[PlannedRun], config: DictConfig) -> None:
-    run_jobs(config, [JobPlan(run.overrides, run.folder, run.folder.name) for run in runs])
+def ladders_of(runs: Sequence[PlannedRun]) -> list[list[PlannedRun]]:
+    """Return the runs that one job makes together, each list by rising amounts of the budget."""
+    together: dict[tuple[str, ...], list[PlannedRun]] = {}
+    for run in runs:
+        test = (each for each in run.overrides if not key_of(each).startswith("budget."))
+        together.setdefault((run.trunk, *test), []).append(run)
+    return [sorted(ladder, key=lambda run: run.amount) for ladder in together.values()]
+
+
+def job_of(ladder: Sequence[PlannedRun]) -> JobPlan:
+    """Return the job that makes the last run of a ladder, and the runs before it as its rungs."""
+    *rungs, last = ladder
+    amounts = ",".join(str(whole(run.amount)) for run in rungs)
+    overrides = [*last.overrides, f"budget.rungs=[{amounts}]"]
+    return JobPlan(overrides, last.folder, last.folder.name)
 
 
 def copy_training(trained: Path, folder: Path) -> None:
@@ -130,7 +183,7 @@ def copy_training(trained: Path, folder: Path) -> None:
 
 def _record_rates(plan: ClaimsPlan, hydra: Any, console: Console) -> None:
     file = Path(hydra.runtime.output_dir) / FILE
-    tuned, missing = tuned_systems(plan, tier_of(hydra))
+    tuned, missing = tuned_systems(plan)
     console.print(rates_table(tuned))
     write_rates(tuned, file)
     lines = [f"{system}: a trial failed, no rate" for system in missing]
@@ -141,20 +194,27 @@ def _record_rates(plan: ClaimsPlan, hydra: Any, console: Console) -> None:
         raise SystemExit(1)
 
 
-def _judge(plan: ClaimsPlan, config: DictConfig, hydra: Any, console: Console) -> None:
+def _judge(
+    plan: ClaimsPlan,
+    config: DictConfig,
+    hydra: Any,
+    registered: Registration | None,
+    console: Console,
+) -> None:
     out = Path(hydra.runtime.output_dir)
-    scale = Scale.of(tier_of(hydra), shared_overrides(hydra))
-    scoring = validated(Scoring, config.scoring, "scoring")
-    results = judge_all(plan, scoring)
+    about = () if registered is None else (registered.sha256, registered.deviations)
+    scale = Scale.of(plan.tier, shared_overrides(hydra), *about)
+    results = judge_all(plan, validated(Scoring, config.scoring, "scoring"))
     if config.learning_rates is not None:
-        untuned = judge_all(replace(plan, runs=plan.untuned), scoring)
-        results = add_untuned_verdicts(results, untuned)
+        results = [replace(one, tuned=True) for one in results]
     print_results(results, scale, console)
     page = write_scoreboard(results, scale, out)
     if is_wandb(config.logger):
         publish_scoreboard(results, scale, out, config.logger)
     for line in (summary(results, scale), f"open {page} in a browser"):
         print_line(line, console)
+    if registered is not None:
+        console.print(registered.text(), soft_wrap=True, highlight=False)
     if any(one.failure is not None for one in results):
         raise SystemExit(1)
 
@@ -182,101 +242,6 @@ def print_results(results: Sequence[ClaimResult], scale: Scale, console: Console
         console.print(each)
 
 
-SEED = 0
-FACTORS = (0.5, 1.0, 2.0)  # of the rate of the system's files
-FILE = "learning_rates.yaml"
-HEADER = """# Learning rates of systems, chosen alike: of half, once and twice the rate of their
-# files, the one with the highest BLEU on the validation set, in one training each with seed 0.
-"""
-
-
-class RateSearch(NamedTuple):
-    """The trials of a system: one for each learning rate."""
-
-    system: str
-    tried: Mapping[float, Validation]
-    """Validation of the tested weights by the learning rate, in rising order of the rates."""
-
-    @property
-    def rate(self) -> float:
-        """The rate of the highest BLEU, then of the lowest loss; of equals, the lowest rate."""
-        return min(self.tried, key=lambda rate: (-self.tried[rate].bleu, self.tried[rate].loss))
-
-    @property
-    def at_the_edge(self) -> bool:
-        """Whether no rate beyond the best was tried on one side."""
-        return self.rate in (min(self.tried), max(self.tried))
-
-
-def trial_runs(claims: Iterable[Claim], systems: Systems) -> list[PlannedRun]:
-    """Return the trials of every system of some claims, each once, also for several searches.
-
-    Raises ``UserError`` for overrides that do not fit, with the claim.
-    """
-    planned: dict[str, PlannedRun] = {}
-    for claim in claims:
-        for system in claim.systems:
-            own = float(systems.config(claim, system)[0].optimizer.lr)
-            for factor in FACTORS:
-                rate = None if factor == 1.0 else factor * own
-                run = systems.run(claim, system, SEED, rate)
-                planned.setdefault(run.training, run).needs.append(Need(claim.name, system, SEED))
-    return list(planned.values())
-
-
-def tuned_systems(plan: ClaimsPlan, tier: TierName) -> tuple[list[RateSearch], list[str]]:
-    """Return what the trials of a plan have shown, and the systems of which a trial is missing."""
-    claims = {claim.name: claim for claim in plan.claims}
-    found: dict[str, dict[float, Validation]] = {}
-    missing: set[str] = set()
-    for run in plan.runs:
-        result = read_result(plan.folder(run))
-        for need in run.needs:
-            key = key_of_system(claims[need.claim], need.system, tier)
-            training = Training() if result is None else result.training
-            if result is None or training.val_loss is None or training.val_bleu is None:
-                missing.add(key)
-            else:
-                rate = float(result.config["optimizer"]["lr"])
-                tried = Validation(training.val_loss, training.val_bleu)
-                found.setdefault(key, {})[rate] = tried
-    complete = [(key, sorted(tried.items())) for key, tried in found.items() if key not in missing]
-    return [RateSearch(key, dict(tried)) for key, tried in complete], [*missing]
-
-
-def write_rates(tuned: Sequence[RateSearch], file: Path) -> None:
-    """Write the best rates by system."""
-    rates = {each.system: each.rate for each in tuned}
-    write_text(file, HEADER + yaml.safe_dump(rates, sort_keys=False, width=1000))
-
-
-def read_rates(file: Path) -> dict[str, float]:
-    """Read what ``write_rates`` wrote. Raises ``UserError`` for another file."""
-    setting = f"learning_rates={file}"
-    try:
-        content = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise UserError(f"{setting}: {one_line(error)}") from None
-    if not isinstance(content, dict):
-        raise UserError(f"{setting}: give a file that tune=true has written")
-    for system, rate in content.items():
-        if not isinstance(rate, float | int) or isinstance(rate, bool) or not 0 < rate < math.inf:
-            raise UserError(f"{setting}: {system} has the rate {rate}; a rate is a number above 0")
-    return {str(system): float(rate) for system, rate in content.items()}
-
-
-def rates_table(tuned: Sequence[RateSearch]) -> Table:
-    """Return a row for each system: rates with their validation BLEU, and the best."""
-    table = Table(title="Validation BLEU by learning rate", title_justify="left", box=None)
-    for name in ("system", "rates", "best"):
-        table.add_column(name, overflow="fold")
-    for each in tuned:
-        tried = ", ".join(f"{rate:g}: {one.bleu:.2f}" for rate, one in each.tried.items())
-        edge = " (at the edge)" if each.at_the_edge else ""
-        table.add_row(each.system, tried, f"{each.rate:g}{edge}")
-    return table
-
-
 def make_plan(config: DictConfig, hydra: Any) -> ClaimsPlan:
     """Return the plan of a command, with the runs that exist now.
 
@@ -286,19 +251,43 @@ def make_plan(config: DictConfig, hydra: Any) -> ClaimsPlan:
     for override in shared:
         if key_of(override) == "seed":
             raise UserError(
-                f"{override}: claims name their seeds; give seed_count=N for seeds 1 to N"
+                f"{override}: claims name their seeds; give seed_count=N for N of them, and "
+                "first_seed=N for others"
             )
-    claims, skipped = chosen_claims(config, tier)
-    systems = Systems(tier, shared)
     if config.tune:
         _refuse_beside_tune(config, shared)
-    seeds = None if config.seed_count is None else range(1, config.seed_count + 1)
-    untuned = runs = plan_runs(claims, systems, seeds)
+    claims, corpora, skipped = chosen_claims(config, tier)
+    roots = {name: str(root) for name, root in config.roots.items() if root is not None}
+    systems = Systems(tier, shared, roots)
+    choices = Choices(chosen_seeds(config), chosen_rungs(config))
+    if config.learning_rates is not None:
+        choices = choices._replace(rates=_rates(config, claims, systems))
+    runs, rungs = plan_runs(claims, corpora, systems, choices)
     if config.tune:  # after the check above, that the systems of a claim differ
-        runs = trial_runs(claims, systems)
-    elif config.learning_rates is not None:
-        runs = plan_runs(claims, systems, seeds, _rates(config, claims, systems))
-    return ClaimsPlan(claims, skipped, runs, finished_runs(Path(config.outputs)), untuned)
+        runs = trial_runs(claims, corpora, rungs, systems)
+    finished = finished_runs(Path(config.outputs))
+    return ClaimsPlan(tier, claims, skipped, runs, corpora, rungs, finished)
+
+
+def chosen_seeds(config: DictConfig) -> Sequence[int] | None:
+    """Return the seeds that a command gives to every system; None for those of the claims."""
+    if config.seed_count is None:
+        if config.first_seed != 1:
+            raise UserError(f"first_seed={config.first_seed}: give seed_count=N too")
+        return None
+    return range(config.first_seed, config.first_seed + config.seed_count)
+
+
+def chosen_rungs(config: DictConfig) -> Sequence[float] | None:
+    """Return the rungs of a command. Raises ``UserError`` unless they rise."""
+    if config.rungs is None:
+        return None
+    rungs, amount = [*config.rungs], settings()[f"budget.{TOKENS}"].type
+    if wrong := [rung for rung in rungs if not amount.allows(amount.meant(rung, None))]:
+        raise UserError(f"rungs={rungs}: {wrong[0]} is no number of target tokens; give {amount}")
+    if not rungs or any(later <= earlier for earlier, later in pairwise(rungs)):
+        raise UserError(f"rungs={rungs}: give amounts of target tokens that rise")
+    return rungs
 
 
 def shared_overrides(hydra: Any) -> list[str]:
@@ -333,18 +322,36 @@ def _rates(config: DictConfig, claims: list[Claim], systems: Systems) -> dict[st
     return rates
 
 
-def chosen_claims(config: DictConfig, tier: TierName) -> tuple[list[Claim], list[SkippedClaim]]:
-    """Return the claims to run, and those that cannot be run at the tier with the reason.
+def chosen_claims(
+    config: DictConfig, tier: TierName
+) -> tuple[list[Claim], dict[str, list[ClaimCorpus]], list[SkippedClaim]]:
+    """Return the claims to run, the corpora of each, and the claims that cannot be run, with why.
 
-    Raises ``UserError`` for an unknown claim.
+    Raises ``UserError`` for an unknown claim or corpus, and if no claim can be run.
     """
-    given = config.claims
-    chosen = choose(OmegaConf.to_container(given) if OmegaConf.is_config(given) else given)
-    skipped = [SkippedClaim(each, why) for each in chosen if (why := each.why_not(tier))]
-    if len(skipped) == len(chosen):
+    given, on = (
+        OmegaConf.to_container(each) if OmegaConf.is_config(each) else each
+        for each in (config.claims, config.corpora)
+    )
+    names = read_names(on, tier)
+    corpora: dict[str, list[ClaimCorpus]] = {}
+    skipped: list[SkippedClaim] = []
+    claims = choose(given)
+    for claim in claims:
+        why = claim.why_not(tier)
+        if why is None:
+            corpora[claim.name] = choose_corpora(claim, tier, names, on == EVERY)
+            if not corpora[claim.name]:
+                why = (
+                    f"is not for corpora={on}, by its languages or the corpora that its file names"
+                )
+        if why is not None:
+            skipped.append(SkippedClaim(claim, why))
+    if len(skipped) == len(claims):
         reasons = "; ".join(f"{claim.name} {why}" for claim, why in skipped)
         raise UserError(f"none of the claims can be run at tier={tier}: {reasons}")
-    return [claim for claim in chosen if not claim.why_not(tier)], skipped
+    left_out = {claim.name for claim, _ in skipped}
+    return [claim for claim in claims if claim.name not in left_out], corpora, skipped
 
 
 def tier_of(hydra: Any) -> TierName:
