@@ -149,7 +149,7 @@ def _listed(claim: Claim, state: State) -> Iterator[Padding | Text]:
 def _not_run(claim: Claim, tier: TierName) -> str:
     if (why := claim.why_not(tier)) is not None:
         return why
-    return f"not run, {len(claim.systems) * len(claim.seeds(tier))} runs"
+    return f"not run, {len(claim.systems) * len(claim.seeds(tier))} trainings"
 
 
 def last_verdicts(outputs: Path) -> State:

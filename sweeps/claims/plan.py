@@ -30,7 +30,7 @@ from lightning_modules.runs.trunk_checks import amount_key, schedule_that_ends
 from lightning_modules.training.budgets import Budget, read_budget
 from lightning_modules.training.factories import SMALL_VOCABULARY, build_model
 from sweeps.claims.claim import Claim, TierName
-from sweeps.claims.corpora import ClaimCorpus
+from sweeps.claims.corpora import LANGUAGES, ClaimCorpus
 from sweeps.claims.job_time import workload
 from sweeps.claims.measures import AgreementDifference
 from sweeps.launch.compose import composed, training_config, use_hydra_config
@@ -40,8 +40,6 @@ RATE = "optimizer.lr"
 TOKENS = "target_tokens"  # the kind of budget of the tiers' ladders
 GRAMMAR = "datamodules.grammar.GrammarCorpus"
 """The built-in corpus, whose categories of contrastive pairs are known."""
-LOCAL_FILES = ("data", "data.name", "data.root", "data.path", "data.files", "data.columns")
-"""What says where a corpus lies: at ``tier=paper``, the text of a paper may be in local files."""
 
 
 class Need(NamedTuple):
@@ -132,7 +130,15 @@ class ClaimsPlan:
 
     def runs_of(self, claim: Claim) -> list[PlannedRun]:
         """Return the runs that a claim needs, also those that another claim needs too."""
-        return [run for run in self.runs if any(need.claim == claim.name for need in run.needs)]
+        return self._by_claim.get(claim.name, [])
+
+    @cached_property
+    def _by_claim(self) -> dict[str, list[PlannedRun]]:
+        found: dict[str, list[PlannedRun]] = {}
+        for run in self.runs:
+            for name in {need.claim for need in run.needs}:
+                found.setdefault(name, []).append(run)
+        return found
 
     def is_one_training(self, claim: Claim) -> bool:
         """Return whether all systems of a claim are the same trainings, tested in several ways."""
@@ -157,6 +163,9 @@ class Choices(NamedTuple):
     rungs: Sequence[float] | None = None  # target tokens, in place of those of claims and tier
     rates: Mapping[str, float] = MappingProxyType({})
     """Learning rates in place of those of the files, by ``key_of_system``."""
+
+
+UNCHANGED = Choices()
 
 
 class SystemOnCorpus(NamedTuple):
@@ -203,7 +212,23 @@ class Systems:
         found = self._on_corpus[overrides]
         if isinstance(claim.measure, AgreementDifference):
             _check_choices(claim.name, claim.measure, found.config)
+        if corpus.languages is None:
+            self._check_local_text(claim, system, found.config)
         return found
+
+    def _check_local_text(self, claim: Claim, system: str, config: DictConfig) -> None:
+        """Raise ``UserError`` for local text in other languages than the claim's own corpus."""
+        local = [each for each in self.shared if key_of(each) == "data"]
+        if not local:
+            return
+        where = f"{claim.name}, system {system}"
+        own = self._compose(tuple(claim.overrides(system, self.tier)), where).data
+        if (own.source, own.target) != (config.data.source, config.data.target):
+            raise UserError(
+                f"claim {claim.name}: asks for {own.source} to {own.target}, and {local[0]} is "
+                f"{config.data.source} to {config.data.target}; give data.source={own.source} "
+                f"data.target={own.target} and such text"
+            )
 
     def ladder(
         self, claim: Claim, corpus: ClaimCorpus, rungs: Sequence[float] | None = None
@@ -250,7 +275,7 @@ class Systems:
             if rate is not None:
                 config = config.copy()
                 config.optimizer.lr = rate
-            changed = {key: whole(amount), "budget.rungs": [], "seed": seed}
+            changed = {key: whole(amount), "seed": seed}
             self._runs[overrides] = _planned(config, changed, overrides)
         return self._runs[overrides]._replace(needs=[])
 
@@ -271,9 +296,9 @@ class Systems:
 
     def _refuse_replaced(self, claim: Claim, system: str) -> None:
         own = claim.tiers[self.tier].systems.get(system, claim.systems[system])
-        fixed = {"model", "data", *map(key_of, own)}
-        if self.tier == "paper":
-            fixed -= {*LOCAL_FILES}
+        fixed = {"model", *map(key_of, own)}
+        if self.tier != "paper":  # where the text of a paper may be in local files
+            fixed |= {"data", *LANGUAGES}
         for override in self.shared:
             if key_of(override) in fixed:
                 raise UserError(
@@ -288,7 +313,7 @@ def plan_runs(
     claims: Iterable[Claim],
     corpora: Mapping[str, Sequence[ClaimCorpus]],
     systems: Systems,
-    choices: Choices = Choices(),
+    choices: Choices = UNCHANGED,
 ) -> tuple[list[PlannedRun], dict[str, list[float]]]:
     """Return the runs that claims need, each once, in the order of the claims; and the ladders.
 

@@ -114,9 +114,8 @@ def _registration(plan: ClaimsPlan, config: DictConfig, hydra: Any) -> Registrat
     """Return the registration that a command names, with what deviates."""
     if config.registration is None:
         return None
-    for key in ("register", "tune"):
-        if config[key]:
-            raise UserError(f"registration and {key}=true: give one of them")
+    if config.register:
+        raise UserError("registration and register=true: give one of them")
     registered = RegisteredFile.read(Path(config.registration))
     return registration.compare(registered, _content(plan, config, hydra))
 
@@ -297,9 +296,14 @@ def shared_overrides(hydra: Any) -> list[str]:
 
 
 def _refuse_beside_tune(config: DictConfig, shared: Sequence[str]) -> None:
-    for key, has in (("learning_rates", "own rates"), ("seed_count", "one seed")):
-        if config[key] is not None:
-            raise UserError(f"tune=true and {key}: give one of them, trials have {has}")
+    for key, why in (
+        ("learning_rates", "trials have own rates"),
+        ("seed_count", "trials have one seed"),
+        ("register", "trials decide nothing"),
+        ("registration", "trials decide nothing"),
+    ):
+        if config[key]:
+            raise UserError(f"tune=true and {key}: give one of them, {why}")
     for override in shared:
         if key_of(override) == RATE:
             raise UserError(f"tune=true and {override}: give one of them, trials have own rates")

@@ -1,10 +1,13 @@
 """Claims on runs that are made of random mistakes, not trained."""
 
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from sweeps.claims.claim import QUESTIONS, Claim
-from sweeps.claims.plan import ClaimsPlan, FinishedRuns, Need, PlannedRun, workload
+from sweeps.claims.corpora import corpora_of
+from sweeps.claims.job_time import workload
+from sweeps.claims.plan import ClaimsPlan, FinishedRuns, Need, PlannedRun
 from tests.helpers.run_folders import CONFIG, make_run
 
 PAPER = {"authors": "A. Author", "year": 2020, "title": "A paper", "link": "https://example.org"}
@@ -13,6 +16,7 @@ THREE = SYSTEMS | {"transformer": ["model=transformer"]}
 VARIANTS = {"attention": "luong", "none": "none", "transformer": "transformer"}
 """The variant of each system, which decides how many words are wrong: ``run_folders.ERRORS``."""
 WORKLOAD = workload(CONFIG)
+EN_FR = corpora_of("laptop")["en-fr"]
 MEASURE = {"kind": "difference", "more": "attention", "less": "none"}
 
 
@@ -46,20 +50,37 @@ def measured(measure: dict[str, Any]) -> set[str]:
     return {*several, *(measure[key] for key in ("more", "less", "system") if key in measure)}
 
 
-def plan_of(folder: Path, *claims: Claim, seeds=(1, 2, 3), made=True, **changes: Any) -> ClaimsPlan:
+def plan_of(
+    folder: Path,
+    *claims: Claim,
+    seeds=(1, 2, 3),
+    made=True,
+    corpora=(EN_FR,),
+    rungs=(1000,),
+    **changes: Any,
+) -> ClaimsPlan:
     """The plan of claims whose runs are all finished; each system has the same runs in all."""
     wanted: dict[str, PlannedRun] = {}
-    for claim in claims:
-        for system in claim.systems:
-            for seed in seeds:
-                name = f"{system}-{seed}"
-                if name not in wanted:
-                    place = folder / name
-                    spent = {"target_tokens": 1000}
-                    wanted[name] = PlannedRun(name, name, (), place, WORKLOAD, spent, [])
-                    if made and not place.exists():
-                        config = config_of(VARIANTS[system], seed)
-                        make_run(place, VARIANTS[system], seed, **{"config": config} | changes)
-                wanted[name].needs.append(Need(claim.name, system, seed))
+    for claim, corpus, rung in product(claims, corpora, rungs):
+        for system, seed in product(claim.systems, corpus.seeds or seeds):
+            name = f"{system}-{corpus.name}-{rung}-{seed}"
+            if name not in wanted:
+                place = folder / name
+                trunk = f"{system}-{corpus.name}-{seed}"
+                run = PlannedRun(name, name, trunk, (), place, WORKLOAD, "target_tokens", rung, [])
+                wanted[name] = run
+                if made and not place.exists():
+                    config = config_of(VARIANTS[system], seed) | {"budget": {"target_tokens": rung}}
+                    make_run(place, VARIANTS[system], seed, **{"config": config} | changes)
+            need = Need(claim.name, corpus.name, rung, system, seed)
+            wanted[name].needs.append(need)
     finished = {name: run.folder for name, run in wanted.items()} if made else {}
-    return ClaimsPlan(claims, [], list(wanted.values()), FinishedRuns(finished, {}))
+    return ClaimsPlan(
+        tier="laptop",
+        claims=claims,
+        skipped=[],
+        runs=list(wanted.values()),
+        corpora={claim.name: corpora for claim in claims},
+        rungs={claim.name: rungs for claim in claims},
+        finished=FinishedRuns(finished, {}),
+    )
