@@ -90,11 +90,9 @@ class Draws:
         joined = np.stack(statistics, axis=1)  # (rows, seeds, columns)
         scores = [self._scores(quantity, joined, part) for part in quantity.parts]
         observed, resampled = (quantity.value(np.stack(each)) for each in zip(*scores, strict=True))
-        name = quantity.metric.label
-        if not np.isfinite(observed).all():
-            seed = int(np.flatnonzero(~np.isfinite(observed))[0]) + 1
-            raise ValueError(f"{name} has no value for seed number {seed}")
+        _check(quantity.metric, observed)
         if not np.isfinite(resampled).all():
+            name = quantity.metric.label
             raise ValueError(f"{name} has no value on some resampled test sets: too few sentences")
         return SystemValues(observed, resampled)
 
@@ -109,6 +107,29 @@ class Draws:
         resampled = sums.reshape(len(drawn), -1).T @ times
         by_seed = np.moveaxis(resampled.reshape(seeds, columns, -1), 1, 2)
         return quantity.metric.score(sums.sum(0)), quantity.metric.score(by_seed)
+
+
+def values_of_samples(quantities: Sequence[Quantity], statistics: Sequence[Array]) -> SystemValues:
+    """Return a quantity of a system whose seeds have test sets of their own.
+
+    Each seed has its quantity, on the rows of its test set, and its statistics ``(rows, columns)``.
+    Raises ``ValueError`` if a seed has no value.
+    """
+
+    def value(quantity: Quantity, counts: Array) -> float:
+        parts = [counts if part is None else counts[part] for part in quantity.parts]
+        scores = [quantity.metric.score(each.sum(0)) for each in parts]
+        return float(quantity.value(np.stack(scores)))
+
+    observed = np.array([value(*each) for each in zip(quantities, statistics, strict=True)])
+    _check(quantities[0].metric, observed)
+    return SystemValues(observed)
+
+
+def _check(metric: Metric, observed: Array) -> None:
+    if not np.isfinite(observed).all():
+        seed = int(np.flatnonzero(~np.isfinite(observed))[0]) + 1
+        raise ValueError(f"{metric.label} has no value for seed number {seed}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,9 +210,20 @@ class Spread:
 
     @classmethod
     def of(cls, values: Sequence[SystemValues]) -> Self:
-        """Estimate from the values of systems, all on the same resamples."""
+        """Estimate from the values of systems, all on the same resamples or all without.
+
+        Seeds with test sets of their own vary over sentences too: nothing is left to be added.
+        """
         seeds = np.array([len(each.observed) for each in values])
-        rows = np.concatenate([each.resampled for each in values])
+        means = np.array([each.observed.mean() for each in values])
+        between = np.array(
+            [each.observed.var(ddof=1) if len(each.observed) > 1 else np.nan for each in values]
+        )
+        resampled = [each.resampled for each in values if each.resampled is not None]
+        if not resampled:
+            nothing = np.zeros((len(seeds), len(seeds)))
+            return cls(means, seeds, between, nothing[0], nothing)
+        rows = np.concatenate(resampled)
         covariance = np.atleast_2d(np.cov(rows))
         member = np.repeat(np.eye(len(seeds)), seeds, axis=0)  # (seeds of all, systems)
         sums = member.T @ covariance @ member
@@ -200,15 +232,8 @@ class Spread:
         # A single seed has no pair: then its variance stands for the covariance.
         alone = np.diag(np.where(seeds == 1, own, 0))
         shared = np.divide(sums - np.diag(own), pairs, where=pairs > 0, out=alone)
-        return cls(
-            means=np.array([each.observed.mean() for each in values]),
-            seeds=seeds,
-            between_seeds=np.array(
-                [each.observed.var(ddof=1) if len(each.observed) > 1 else np.nan for each in values]
-            ),
-            both=np.maximum(own / seeds - np.diag(shared), 0),
-            sentences=shared,
-        )
+        both = np.maximum(own / seeds - np.diag(shared), 0)
+        return cls(means, seeds, between, both, shared)
 
 
 def effect_interval(spread: Spread, differences: Differences, level: float) -> Interval:
@@ -227,6 +252,13 @@ def effect_interval(spread: Spread, differences: Differences, level: float) -> I
     return Interval(low.min(-1).max(-1), high.max(-2).min(-1))
 
 
+def widest_interval(spread: Spread, differences: Differences, level: float) -> Interval:
+    """Return the ends, ``(…)`` each, that the interval of no difference of a table goes beyond."""
+    entries = differences.entries(spread.means)
+    half = _half_widths(spread, differences.weights, (1 - level) / 2)
+    return Interval((entries - half).min((-2, -1)), (entries + half).max((-2, -1)))
+
+
 def _half_widths(spread: Spread, weights: Array, tail: float) -> Array:
     """Return half the width of each difference's interval, ``(…, rows, columns)``.
 
@@ -234,17 +266,30 @@ def _half_widths(spread: Spread, weights: Array, tail: float) -> Array:
     distribution. What varies beyond that over seeds is known from few seeds, and gets the quantile
     of Student's t with Welch's degrees of freedom. Squares of both add up.
     """
-    squares = weights**2
-    known = np.einsum("rcs,st,rct->rc", weights, spread.sentences, weights).clip(0)
-    known = known + squares @ (spread.both / spread.seeds)
-    beyond = (spread.between_seeds - spread.both).clip(0) / spread.seeds
-    parts = squares * beyond[..., None, None, :]  # (…, rows, columns, systems)
+    known, parts = _variances(spread, weights)
     variance = parts.sum(-1)
     summed = (parts**2 / (spread.seeds - 1)).sum(-1)
     degrees = np.divide(variance**2, summed, where=summed > 0, out=np.ones_like(variance))
     fewest = np.where(weights != 0, spread.seeds, spread.seeds.max()).min(-1)
     t = stdtrit(degrees, 1 - tail) * (1 + WIDENING / (fewest - 1))
     return np.sqrt(ndtri(1 - tail) ** 2 * known + t**2 * variance)
+
+
+def _variances(spread: Spread, weights: Array) -> tuple[Array, Array]:
+    """Return the variance of differences that sentences explain, and that of each system beyond.
+
+    They are ``(rows, columns)`` and ``(…, rows, columns, systems)``.
+    """
+    squares = weights**2
+    known = np.einsum("rcs,st,rct->rc", weights, spread.sentences, weights).clip(0)
+    beyond = (spread.between_seeds - spread.both).clip(0) / spread.seeds
+    return known + squares @ (spread.both / spread.seeds), squares * beyond[..., None, None, :]
+
+
+def standard_error(spread: Spread, differences: Differences) -> float:
+    """Return the standard error of the effect of a single difference."""
+    known, parts = _variances(spread, differences.weights)
+    return float(np.sqrt(known + parts.sum(-1)).item())
 
 
 def rank_agreement(values: Sequence[SystemValues]) -> SystemValues:
@@ -274,12 +319,17 @@ def pair_differences(
 
     ``values`` are those of systems with the same trainings, in the same order of seeds.
     """
-    systems = differences.weights.shape[-1]
-    weights = differences.weights.reshape(-1, systems)
-    observed, resampled = (
-        np.einsum("ds,s...->d...", weights, np.stack(parts)) for parts in zip(*values, strict=True)
+    weights = differences.weights.reshape(-1, differences.weights.shape[-1])
+    return [combine(values, each) for each in weights], _each_alone(differences)
+
+
+def combine(values: Sequence[SystemValues], weights: Array) -> SystemValues:
+    """Return the weighted sum of values with the same seeds, seed by seed."""
+    resampled = [each.resampled for each in values if each.resampled is not None]
+    return SystemValues(
+        weights @ np.stack([each.observed for each in values]),
+        np.einsum("s,s...->...", weights, np.stack(resampled)) if resampled else None,
     )
-    return list(map(SystemValues, observed, resampled)), _each_alone(differences)
 
 
 def pair_spread(spread: Spread, differences: Differences) -> tuple[Spread, Differences]:

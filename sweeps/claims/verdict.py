@@ -39,12 +39,15 @@ class Outcome(StrEnum):
         return self not in (Outcome.UNDECIDED, Outcome.NOT_FAIR)
 
 
+Ends = NDArray[np.float64]  # an end of intervals, `(…)`
+
+
 class _Rule(NamedTuple):
     """The interval that shows an outcome: its level, and where it must lie."""
 
     outcome: Outcome
     level: float
-    shown: Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.bool_]]
+    shown: Callable[[Ends, Ends], NDArray[np.bool_]]
 
 
 class Margin(NamedTuple):
@@ -56,21 +59,25 @@ class Margin(NamedTuple):
     @property
     def rules(self) -> tuple[_Rule, ...]:
         """What shows each outcome; at most one of them is shown."""
-        size = self.size
-        inside = (lambda low, high: (low > -size) & (high < size))
         if self.says == "no_difference":
             return (
-                _Rule(Outcome.SUPPORTED, NARROW, inside),
-                _Rule(Outcome.REVERSED, WIDE, lambda low, high: (low > size) | (high < -size)),
+                _Rule(Outcome.SUPPORTED, NARROW, self._inside),
+                _Rule(Outcome.REVERSED, WIDE, self._outside),
             )
-        reversed_ = _Rule(Outcome.REVERSED, WIDE, lambda low, high: high < -size)
+        reversal = _Rule(Outcome.REVERSED, WIDE, lambda _, high: high < -self.size)
         if self.says == "not_smaller":
-            return (_Rule(Outcome.SUPPORTED, WIDE, lambda low, high: low > -size), reversed_)
+            return (_Rule(Outcome.SUPPORTED, WIDE, lambda low, _: low > -self.size), reversal)
         return (
-            _Rule(Outcome.SUPPORTED, WIDE, lambda low, high: low > size),
-            reversed_,
-            _Rule(Outcome.NEGLIGIBLE, NARROW, inside),
+            _Rule(Outcome.SUPPORTED, WIDE, lambda low, _: low > self.size),
+            reversal,
+            _Rule(Outcome.NEGLIGIBLE, NARROW, self._inside),
         )
+
+    def _inside(self, low: Ends, high: Ends) -> NDArray[np.bool_]:
+        return (low > -self.size) & (high < self.size)
+
+    def _outside(self, low: Ends, high: Ends) -> NDArray[np.bool_]:
+        return (low > self.size) | (high < -self.size)
 
 
 @dataclass(frozen=True)
@@ -120,9 +127,7 @@ def decide(
     }
 
 
-def _ends(
-    spread: Spread, differences: Differences, level: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _ends(spread: Spread, differences: Differences, level: float) -> tuple[Ends, Ends]:
     low, high = map(np.asarray, effect_interval(spread, differences, level))
     return low, high
 

@@ -22,8 +22,9 @@ from lightning_modules.tracking.names import is_wandb
 from sweeps.claims import registration
 from sweeps.claims.claim import ALL, OF_COMMANDS, TIERS, Claim, TierName, all_claims, choose
 from sweeps.claims.corpora import EVERY, ClaimCorpus, choose_corpora, read_names
-from sweeps.claims.evidence import ClaimResult, judge_all
+from sweeps.claims.evidence import ClaimResult
 from sweeps.claims.forecast import last_verdicts, list_claims, notes, plan_table, prospects
+from sweeps.claims.judgement import judge_all
 from sweeps.claims.plan import (
     RATE,
     TOKENS,
