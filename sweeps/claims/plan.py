@@ -23,6 +23,7 @@ from datamodules.grammar.contrast.errors import CATEGORIES
 from lightning_modules.runs.checksums import BrokenFileError
 from lightning_modules.runs.files import read_result
 from lightning_modules.runs.identity import Identity
+from lightning_modules.runs.job import quoted
 from lightning_modules.runs.paths import CHECKPOINTS, FAILURE, LAST, RESULT
 from lightning_modules.runs.setting_checks import check_settings
 from lightning_modules.runs.settings import flatten, key_of
@@ -30,7 +31,7 @@ from lightning_modules.runs.trunk_checks import amount_key, schedule_that_ends
 from lightning_modules.training.budgets import Budget, read_budget
 from lightning_modules.training.factories import SMALL_VOCABULARY, build_model
 from sweeps.claims.claim import Claim, TierName
-from sweeps.claims.corpora import LANGUAGES, ClaimCorpus
+from sweeps.claims.corpora import LANGUAGES, SYNTHETIC, ClaimCorpus
 from sweeps.claims.job_time import workload
 from sweeps.claims.measures import AgreementDifference
 from sweeps.launch.compose import composed, training_config, use_hydra_config
@@ -201,7 +202,7 @@ class Systems:
         of_claim, values = self._of_claim(claim, system), dict(corpus.settings)
         if corpus.name in self.roots:
             values["data.root"] = self.roots[corpus.name]
-        written = [f"{key}={value}" for key, value in values.items()]
+        written = [f"{key}={quoted(Path(str(value)))}" for key, value in values.items()]
         overrides = (f"tier={self.tier}", *corpus.choice, *written, *of_claim)
         if overrides not in self._on_corpus:
             where = f"{claim.name}, system {system}"
@@ -235,7 +236,7 @@ class Systems:
     ) -> list[float]:
         """Return the rungs of a claim: those of its file, of the command, or of the tier.
 
-        A contested claim gets one doubling more than the tier has. ``rungs`` of a command count
+        At ``laptop``, a contested claim gets one doubling more than the tier has. ``rungs`` of a command count
         target tokens, and leave a claim alone whose budget counts something else. Raises
         ``UserError`` as ``on`` does.
         """
@@ -247,7 +248,8 @@ class Systems:
             return [*rungs]
         if (own := claim.tiers[self.tier].rungs) is not None:
             return [*own]
-        more = [2 * budget.amount] if claim.contested and budget.rungs else []
+        further = claim.contested and self.tier == SYNTHETIC
+        more = [2 * budget.amount] if further and budget.rungs else []
         return [*budget.rungs, budget.amount, *more]
 
     def has_own_budget(self, claim: Claim, system: str) -> bool:

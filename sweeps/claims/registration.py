@@ -16,11 +16,11 @@ from datamodules.errors import UserError, one_line
 from datamodules.files import write_json
 from lightning_modules.runs.provenance import ROOT, TESTING_CODE, TRAINING_CODE, code_version
 from lightning_modules.runs.settings import flatten
-from sweeps.claims import intervals, verdict
+from sweeps.claims import families, gates, intervals, pooling, trajectory, verdict
 from sweeps.claims.plan import ClaimsPlan
 
 NAME = "registration.json"
-ANALYSIS: Sequence[ModuleType] = (intervals, verdict)
+ANALYSIS: Sequence[ModuleType] = (intervals, verdict, gates, trajectory, pooling, families)
 """Modules whose constants decide verdicts."""
 SHOWN = 8  # digits of the hash that a page has room for
 ABSENT = "nothing"

@@ -1,4 +1,4 @@
-"""``task=claims``: mistakes, plans, and the claim of ``docs/plugs/claim.md`` end to end."""
+"""``task=claims``: mistakes, plans, ladders, the claim of ``docs/plugs/claim.md`` end to end."""
 
 import json
 from pathlib import Path
@@ -8,9 +8,13 @@ import yaml
 
 from sweeps.claims.claim import all_claims
 from tests.helpers.commands import TINY, example, in_process, mistake, places, run, succeed
+from tests.helpers.run_folders import result_of
 
-SMALL = [part for part in TINY if not part.startswith(("val_sentences", "scoring"))]
+SMALL = [part for part in TINY if not part.startswith(("val_sentences", "scoring", "budget"))]
 CHEAP = [*SMALL, "scoring.resamples=200", "logger=none"]
+FIRST, LAST = 1250, 2500  # the rungs of a ladder
+LADDER = [f"rungs=[{FIRST},{LAST}]", "seed_count=3"]
+LAPTOP = ["claims=cho2014", "tier=laptop"]
 
 
 @pytest.mark.parametrize(
@@ -29,6 +33,21 @@ CHEAP = [*SMALL, "scoring.resamples=200", "logger=none"]
         (["claims=cho2014", "tier=laptop", "tune=true", "seed_count=5"], "trials have one seed"),
         (["claims=cho2014", "tier=laptop", "tune=true", "optimizer.lr=0.1"], "own rates"),
         (["claims=null", "tier=laptop"], "claims=null: give all, a paper"),
+        ([*LAPTOP, "rungs=[400,200]"], "rungs=[400, 200]: give amounts of target tokens that rise"),
+        ([*LAPTOP, "rungs=[]"], "rungs=[]: give amounts of target tokens that rise"),
+        ([*LAPTOP, "rungs=[0.5]"], "rungs=[0.5]: 0.5 is no number of target tokens; give a whole"),
+        ([*LAPTOP, "budget.target_tokens=5"], "claims are judged at rungs; give rungs=[…] instead"),
+        ([*LAPTOP, "corpora=en-nl"], "corpora=en-nl: no corpus of tier=laptop; give all, draws"),
+        ([*LAPTOP, "corpora=[]"], "corpora=[]: give all, draws for all random ones, or names of"),
+        (
+            ["claims=tang2018.distant_agreement", "tier=laptop", "corpora=en-fr"],
+            "is not for corpora=en-fr: its file names other corpora or languages",
+        ),
+        ([*LAPTOP, "data.target=de"], "leave data.target=de out"),
+        ([*LAPTOP, "first_seed=11"], "first_seed=11: give seed_count=N too"),
+        ([*LAPTOP, "roots.canlaw=/nowhere"], "roots.canlaw=/nowhere"),
+        ([*LAPTOP, "registration=conf/config.yaml"], "config.yaml: no registration; give a file"),
+        ([*LAPTOP, "tune=true", "register=true"], "tune=true and register: give one of them"),
     ],
 )
 def test_a_mistake_is_one_line(given, message, tmp_path):
@@ -40,9 +59,22 @@ def test_a_plan_trains_nothing(tmp_path, capsys):
     given = ["tier=laptop", "plan=true", "hydra/launcher=basic", f"outputs={tmp_path}"]
     assert in_process("claims=cho2014", *given) == 0
     printed = capsys.readouterr().out
-    assert "missing: 3" in printed
+    assert "missing: 15 of 5 trainings" in printed  # three rungs of five seeds
     assert "cho2014.falls_with_length" in printed
     assert not list(tmp_path.rglob("result.json"))
+
+
+def test_a_registration_trains_nothing_and_is_read_again(tmp_path, capsys):
+    given = [*LAPTOP, "hydra/launcher=basic", f"outputs={tmp_path}"]
+    assert in_process(*given, "register=true") == 0
+    [file] = tmp_path.rglob("registration.json")
+    written = json.loads(file.read_text())
+    assert written["sha256"] in capsys.readouterr().out
+    assert not list(tmp_path.rglob("result.json"))
+    assert in_process(*given, f"registration={file}", "plan=true") == 0
+    written["content"]["claims"].popitem()
+    file.write_text(json.dumps(written))
+    assert "was changed after it was registered" in mistake(*given, f"registration={file}")
 
 
 def test_flags_of_hydra_may_follow_the_overrides(capsys):
@@ -62,7 +94,7 @@ def tested(space) -> tuple[list[str], str]:
     _, command = example("claim", space)
     [claim] = [part for part in command if part.startswith("claims=")]
     file = space / claim.partition("=")[2]
-    given = [f"claims={file}", "tier=laptop", *CHEAP, *places(space)]
+    given = [f"claims={file}", "tier=laptop", *CHEAP, *LADDER, *places(space)]
     return given, succeed(*given)
 
 
@@ -73,17 +105,39 @@ def board(tested, space) -> Path:
     return folder
 
 
+def made(space: Path) -> dict[tuple[str, int, float], Path]:
+    """Return the run folders by model, seed and budget."""
+    found = {}
+    for file in (space / "outputs" / "runs").glob("*/result.json"):
+        result = result_of(file.parent)
+        heads = result.config["model"]["heads"]
+        key = (heads, result.seed, result.config["budget"]["target_tokens"])
+        found[key] = file.parent
+    return found
+
+
 @pytest.mark.long
 def test_the_claim_of_the_page_gets_a_verdict(tested, board, space):
     _, printed = tested
-    assert "1 claims: " in printed
+    assert "missing: 12 of 6 trainings" in printed
     assert board.name.startswith("laptop-")
     [row] = json.loads((board / "tables" / "claims.json").read_text())["rows"]
     assert row["claim"] == "mine.more_heads"
     assert row["seeds"] == 3
-    assert row["published"] == pytest.approx(0.9)
     assert (board / "report.html").is_file()
-    assert len(list(space.rglob("result.json"))) == 6
+
+
+@pytest.mark.long
+def test_a_ladder_is_one_training_for_each_system_and_seed(tested, space):
+    runs = made(space)
+    assert len(runs) == 12
+    systems = {key[:2] for key in runs}
+    assert {amount for *_, amount in runs} == {FIRST, LAST}
+    for system in systems:
+        first, last = runs[*system, FIRST], runs[*system, LAST]
+        assert result_of(first).config["continue"] is None
+        assert result_of(last).config["continue"] == str(first)
+        assert result_of(last).config["data"]["seed"] == system[1]  # a seed draws the corpus too
 
 
 @pytest.mark.long
@@ -91,9 +145,33 @@ def test_the_same_command_trains_nothing_again(tested, space):
     given, before = tested
     times = {file: file.stat().st_mtime_ns for file in space.rglob("result.json")}
     printed = succeed(*given)
-    assert "missing: 0" in printed
+    assert "missing: 0 of 0 trainings" in printed
     assert {file: file.stat().st_mtime_ns for file in space.rglob("result.json")} == times
     assert printed.splitlines()[-2:] == before.splitlines()[-2:]  # the same verdict
+
+
+@pytest.mark.long
+def test_a_longer_ladder_continues_the_training(tested, space):
+    given, _ = tested
+    longer = [f"rungs=[{FIRST},{LAST},{2 * LAST}]", "seed_count=1", "comparison_name=longer"]
+    printed = succeed(*(each for each in given if each not in LADDER), *longer)
+    assert "missing: 2 of 2 trainings" in printed
+    runs = made(space)
+    longest = {key: folder for key, folder in runs.items() if key[-1] == 2 * LAST}
+    assert len(longest) == 2
+    for (heads, seed, _), folder in longest.items():
+        assert result_of(folder).config["continue"] == str(runs[heads, seed, LAST])
+
+
+@pytest.mark.long
+def test_verdicts_name_a_registration_and_what_deviates(tested, board, space):
+    given, _ = tested
+    succeed(*given, "register=true")
+    file = board / "registration.json"
+    printed = succeed(*given, f"registration={file}")
+    assert f"SHA-256 {json.loads(file.read_text())['sha256']}; nothing deviates" in printed
+    printed = succeed(*given, f"registration={file}", "seed_count=2", "comparison_name=fewer")
+    assert "trained seeds: [1, 2], registered [1, 2, 3]" in printed
 
 
 @pytest.mark.long
@@ -101,43 +179,39 @@ def test_a_second_search_tests_the_same_training_again(tested, space):
     given, _ = tested
     file = Path(given[0].partition("=")[2])
     content = yaml.safe_load(file.read_text())
-    del content["published"], content["tiers"]["paper"]
+    content.pop("published", None)
+    content["tiers"].pop("paper", None)
     greedy = content["systems"]["one"]
     content["systems"] = {"greedy": greedy, "beam": [*greedy, "decoding=beam"]}
     content["measure"] |= {"more": "beam", "less": "greedy"}
     file = file.with_name("search.yaml")
     file.write_text(yaml.safe_dump(content))
     printed = succeed(f"claims={file}", *given[1:], "comparison_name=search")
-    assert "runs: 6, missing: 3" in printed
-    [row] = json.loads((space / "outputs/claims/search/tables/claims.json").read_text())["rows"]
-    assert row["verdict"] in ("held", "did not hold", "not decidable")
-    made = [json.loads(each.read_text()) for each in space.rglob("outputs/runs/*/result.json")]
-    beams = [one for one in made if one["config"]["decoding"].get("beam_size", 1) > 1]
-    assert len(beams) == 3
+    assert "runs: 12, missing: 6 of 3 trainings" in printed
+    every = [result_of(each.parent) for each in space.rglob("outputs/runs/*/result.json")]
+    beams = [one for one in every if one.config["decoding"].get("beam_size", 1) > 1]
+    assert len(beams) == 6
     for beam in beams:
-        [twin] = [one for one in made if one["training"] == beam["training"] and one is not beam]
-        assert twin["seed"] == beam["seed"]
-        assert twin["config"]["decoding"] != beam["config"]["decoding"]
+        [twin] = [one for one in every if one.training == beam.training and one is not beam]
+        assert twin.seed == beam.seed
+        assert twin.config["decoding"] != beam.config["decoding"]
 
 
 @pytest.mark.exhaustive
 @pytest.mark.long
-def test_tuned_systems_get_a_verdict_beside_the_untuned(tested, board, space):
+def test_tuned_systems_get_a_verdict(tested, board, space):
     given, _ = tested
     before = len(list(space.rglob("result.json")))
-    printed = succeed(*given, "tune=true")
-    assert "claims: 1, runs: 6, missing: 6" in printed
-    rates = yaml.safe_load((board / "learning_rates.yaml").read_text())
+    printed = succeed(*(each for each in given if not each.startswith("seed_count")), "tune=true")
+    assert "claims: 1, runs: 6, missing: 6 of 6 trainings" in printed
+    [file] = space.rglob("learning_rates.yaml")
+    rates = yaml.safe_load(file.read_text())
     assert len(rates) == 2
-    assert f"learning_rates={board}/learning_rates.yaml" in printed
     twice = dict.fromkeys(rates, 0.008)  # whatever was best: other than the files' rates
     (space / "rates.yaml").write_text(yaml.safe_dump(twice))
-    printed = succeed(*given, f"learning_rates={space}/rates.yaml", "comparison_name=tuned")
-    [row] = json.loads((board.parent / "tuned" / "tables" / "claims.json").read_text())["rows"]
-    [untuned] = json.loads((board / "tables" / "claims.json").read_text())["rows"]
-    assert row["untuned"] == untuned["verdict"]
-    assert row["untuned_effect"] == untuned["ours"]
-    assert len(list(space.rglob("result.json"))) == before + 6 + 6
+    succeed(*given, f"learning_rates={space}/rates.yaml", "comparison_name=tuned")
+    assert (board.parent / "tuned" / "tables" / "claims.json").is_file()
+    assert len(list(space.rglob("result.json"))) == before + 6 + 12
 
 
 @pytest.mark.long
@@ -145,7 +219,8 @@ def test_a_system_that_fails_ends_its_claim_alone(tested, space):
     given, _ = tested
     file = Path(given[0].partition("=")[2])
     content = yaml.safe_load(file.read_text())
-    del content["systems"]["one"], content["published"]  # both would name another system
+    del content["systems"]["one"]
+    content.pop("published", None)  # which would name another system
     content["systems"]["none"] = ["model=seq2seq", "optimizer.lr=1e38"]
     content["measure"] |= {"less": "none"}
     broken = file.with_name("broken.yaml")
