@@ -156,7 +156,7 @@ def _draws(draws: _Draws) -> dict[str, ClaimCorpus]:
 
 def _draw(draws: _Draws, number: int) -> ClaimCorpus:
     generator = np.random.default_rng(number)
-    languages = draws.languages[int(generator.integers(len(draws.languages)))]
+    languages = draws.languages[(number - 1) % len(draws.languages)]
     knobs = {
         key: int(generator.integers(low, high, endpoint=True))
         if isinstance(low, int)

@@ -310,7 +310,7 @@ def test_a_task_takes_what_it_reads(task, overrides):
         ("decoding.beam_size", "choose decoding=beam"),
         ("budget.updates", "choose budget=updates"),
         ("input", "choose task=translate"),
-        ("data.root", "choose data=multi30k or data=text or data=wmt_en_de"),
+        ("data.root", "choose data=canlaw or data=multi30k or data=text or data=wmt_en_de"),
         (
             "trainer.speed",
             "find=trainer. lists the settings of trainer; +trainer.speed=... gives "

@@ -59,7 +59,9 @@ def test_a_folder_is_known_by_settings_and_code(folder_of, monkeypatch):
         (["claims=bahdanau2015"], "laptop-bahdanau2015"),
         (["claims=[bahdanau2015,cho2014]"], r"laptop-[0-9a-f]{8}"),
         (["claims=all", "seed_count=5"], r"laptop-[0-9a-f]{8}"),
-        (["claims=cho2014", "budget.target_tokens=9"], r"laptop-cho2014-[0-9a-f]{8}"),
+        (["claims=cho2014", "rungs=[9]"], r"laptop-cho2014-[0-9a-f]{8}"),
+        (["claims=cho2014", "corpora=all"], r"laptop-cho2014-[0-9a-f]{8}"),
+        (["claims=cho2014", "register=true", "roots.canlaw=DIR"], "laptop-cho2014"),
         (["claims=cho2014", "comparison_name=mine"], "mine"),
     ],
 )

@@ -54,7 +54,9 @@ SYSTEMS: dict[str, list[str]] = {
     "location, score_rate 0.1": ["model=luong_location", SLOW],
 }
 CORPORA: dict[str, list[str]] = {
-    "grammar": ["tier=laptop", "data.target=de", "budget.target_tokens=200_000"],
+    "grammar": [
+        *("tier=laptop", "data.target=de", "budget.target_tokens=200_000", "budget.rungs=[]")
+    ],
     "multi30k": [
         *("data=multi30k", "tokenizer=bpe", "decoding=greedy", "scoring.metrics=[bleu]"),
         *("scoring.edges=[10,15,20,30]", "budget.target_tokens=700_000"),

@@ -34,9 +34,9 @@ def retest_claims(bench: Bench) -> None:
     if not (bench.miniature or text.is_dir()):
         raise UserError(f"{text}: no such folder; give DATA=FOLDER that holds multi30k/")
     claims = CLAIMS[-1:] if bench.miniature else CLAIMS
-    tier = ["tier=bench", f"data.root={text}", f"seed_count={SEEDS}", f"workers={AT_ONCE}"]
+    tier = ["tier=bench", f"roots.multi30k={text}", f"seed_count={SEEDS}", f"workers={AT_ONCE}"]
     if bench.miniature:
-        small = ["data.train_size=200", "data.test_size=40", "budget.target_tokens=1500"]
+        small = ["data.train_size=200", "data.test_size=40", "rungs=[750,1500]"]
         tier = ["tier=laptop", "seed_count=2", "workers=1", "scale=0.1", *small]
     place = OUTPUTS / ("claims_in_miniature" if bench.miniature else "claims")
     ended = _run(
