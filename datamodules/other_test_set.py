@@ -62,6 +62,7 @@ class OtherTestData(TranslationData):
             text={"test": text},
             suspicions=[],
             phrase_table=None,
+            nearest_copies=None,
             statistics=None,
             folder=None,
         )

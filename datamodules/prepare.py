@@ -59,6 +59,7 @@ from datamodules.corpus_statistics import (
 from datamodules.errors import UserError
 from datamodules.files import write_json, write_text
 from datamodules.growing_text import SIDES, Block, BlockCounts, GrowingText, Pair
+from datamodules.nearest_copy import MOST, nearest_copies
 from datamodules.phrase_table import PhraseTable
 from datamodules.sequences import Integers, Sequences, checksum, cores, save_sequences, sums
 from datamodules.text_forms import form_suspicions
@@ -161,12 +162,13 @@ def _statistics(
 def _index(
     corpus: Corpus, training: TrainingText, held_out: Mapping[Split, ParallelText]
 ) -> dict[str, Any]:
-    """Return the texts of validation and test, what was left out, and the phrase table."""
+    """Return the texts of validation and test, what was left out, and the baselines."""
     left_out = {step.step: step.count for step in training.steps if step.leaves_out and step.count}
     return {
         "train": asdict(ParallelText([], [], None, left_out, seen=training.told.seen)),
         **{split: asdict(text) for split, text in held_out.items()},
         "phrase_table": _phrase_table(corpus, training.aligned, held_out["test"]),
+        "nearest_copies": _nearest_copies(training, held_out["test"]),
     }
 
 
@@ -414,3 +416,10 @@ def _phrase_table(
     except ValueError as error:
         raise UserError(f"data={corpus.name}, train: gold alignments, {error}") from None
     return [table.translate(line) for line in test.source]
+
+
+def _nearest_copies(training: TrainingText, test: ParallelText) -> list[str] | None:
+    """Translate the test set by its nearest training sentences; None where there are gold links."""
+    if training.aligned:
+        return None
+    return nearest_copies(training.words.sample(MOST), test.source)

@@ -243,7 +243,7 @@ class Result(Record):
     replaced: ReplacedUnknown | None = None
     """Replaced unknown words; None without ``decoding.replace_unknown``."""
     baselines: dict[str, Baseline] = {}
-    """Baselines by name; none without gold links in the training text."""
+    """Scores of translations without a model, by name; none where the training text is unread."""
     contrast: Accuracies = {}  # accuracies on contrastive pairs; none without `scoring.contrastive`
     suspicions: list[str] = []  # what looks wrong in the translations, such as copies of the source
     overrides: list[str] = []  # overrides of the command line, without passwords

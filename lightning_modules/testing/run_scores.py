@@ -13,6 +13,7 @@ from omegaconf import DictConfig, OmegaConf
 from datamodules.batching import EncodedPairs
 from datamodules.corpus import ParallelText, check_sets, examples_of
 from datamodules.errors import UserError
+from datamodules.nearest_copy import NEAREST_COPY
 from datamodules.phrase_table import read_links
 from datamodules.sequences import sums
 from datamodules.tokenization import UNK, Tokenizers
@@ -34,7 +35,7 @@ from lightning_modules.runs.redaction import redacted
 from lightning_modules.testing import contrastive_pairs, forced_decoding
 from lightning_modules.testing.forced_decoding import ForcedDecoding, ForcedSentence
 from lightning_modules.testing.output_suspicions import suspicions_of_output
-from lightning_modules.testing.scoring import Scoring, baselines_of_run
+from lightning_modules.testing.scoring import PHRASE_TABLE, Scoring, baselines_of_run
 from lightning_modules.testing.unknown_words import all_unknown, read_replacement, write_out
 from lightning_modules.training.callbacks import enter_phase
 from lightning_modules.training.module import Translator
@@ -162,7 +163,7 @@ def _run_scores(
         config.seed, hypotheses, statistics, metrics, contrast=found.choices, phrase_table=table
     )
     system = System(config.variant, test, [output])
-    scores, curve = score_output(system, scoring)
+    scores, curve = score_output(system, scoring, data.encoded_corpus.nearest_copies)
     return RunScores(
         result=_result(model, data, config, found.seconds, replaced=replaced, **scores),
         predictions=list(_predictions(text, system, attention)),
@@ -219,9 +220,12 @@ def _attention_statistics(attention: Sequence[Array | None]) -> Statistics:
     return dict(zip(word_alignment.ATTENTION_VALUES, np.stack(known, axis=1), strict=True))
 
 
-def score_output(system: System, scoring: Scoring) -> tuple[dict[str, Any], list[CurvePoint]]:
+def score_output(
+    system: System, scoring: Scoring, nearest_copies: Sequence[str] | None = None
+) -> tuple[dict[str, Any], list[CurvePoint]]:
     """Return the scores of a run's one output, by the fields of ``Result``, and its curve.
 
+    ``nearest_copies`` are a baseline where the output has no phrase table.
     Intervals are those that a comparison shows for the run: the same draws of the same sentences.
     """
     [output], test = system.outputs, system.test
@@ -235,6 +239,7 @@ def score_output(system: System, scoring: Scoring) -> tuple[dict[str, Any], list
     choices = {} if output.contrast is None else {system.name: {0: output.contrast}}
     groups = bootstrap.score_groups(choices, scoring.draws)
     warnings = suspicions_of_output(test, output.hypotheses)
+    baselines = {PHRASE_TABLE: output.phrase_table, NEAREST_COPY: nearest_copies}
     fields = {
         **_estimates(subsets[0], system.name, metrics),
         "subsets": {
@@ -244,7 +249,7 @@ def score_output(system: System, scoring: Scoring) -> tuple[dict[str, Any], list
             for name, part in parts.items()
         },
         "signature": Bleu().signature_on(test),
-        "baselines": baselines_of_run(test, output.phrase_table, metrics, buckets),
+        "baselines": baselines_of_run(test, baselines, metrics, buckets),
         "contrast": contrastive_pairs.accuracies(groups, system.name),
         "suspicions": [str(each) for each in warnings],
     }

@@ -1,6 +1,6 @@
 """How a test set is scored: the group ``scoring`` of the configuration, and the baselines."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 import numpy as np
@@ -102,18 +102,20 @@ def baseline(
 
 def baselines_of_run(
     test: EvalSet,
-    phrase_table: Sequence[str] | None,
+    translations: Mapping[str, Sequence[str] | None],
     metrics: Sequence[Metric],
     buckets: Sequence[Bucket],
 ) -> dict[str, Baseline]:
-    """Return the scores of phrase table and copy; none without a phrase table.
+    """Return the scores of translations without a model, by name, and of the copy of the source.
 
-    Baselines have no intervals, so that nothing is resampled.
+    Where no such translations are known, there are no baselines. Baselines have no intervals, so
+    that nothing is resampled.
     """
-    if phrase_table is None or test.sources is None:
+    known = {name: lines for name, lines in translations.items() if lines is not None}
+    if not known or test.sources is None:
         return {}
-    translations = {PHRASE_TABLE: phrase_table, COPY: test.sources}
-    systems = [baseline(name, test, lines, metrics) for name, lines in translations.items()]
+    known[COPY] = test.sources
+    systems = [baseline(name, test, lines, metrics) for name, lines in known.items()]
     return {
         each.name: Baseline(
             scores=_scores(each, np.arange(len(test.references))),

@@ -160,13 +160,16 @@ class Linked(Corpus):
 
 def test_the_phrase_table_of_the_training_text_is_kept(data):
     cold = data(Linked(["0-1 1-0"]))
-    assert cold.encoded_corpus.phrase_table == ["y x", "y x c"]
-    assert data(NoText(cold.corpus)).encoded_corpus.phrase_table == ["y x", "y x c"]
+    for each in (cold, data(NoText(cold.corpus))):
+        assert each.encoded_corpus.phrase_table == ["y x", "y x c"]
+        assert each.encoded_corpus.nearest_copies is None
 
 
-def test_without_links_there_is_no_phrase_table(data):
-    for corpus in (None, Linked(None)):
-        assert data(corpus).encoded_corpus.phrase_table is None
+def test_without_links_the_nearest_copies_are_kept(data):
+    cold = data(Linked(None))
+    for each in (cold, data(NoText(cold.corpus))):
+        assert each.encoded_corpus.phrase_table is None
+        assert each.encoded_corpus.nearest_copies == ["y x", "y x"]
 
 
 def test_wrong_links_of_the_training_text_are_one_line(data):

@@ -22,7 +22,7 @@ TEST = EvalSet(REFERENCES, SOURCES)
 def test_scores_are_those_of_the_translations():
     scoring = scoring_of(edges=[4, 5, 9], resamples=100)
     [buckets] = scoring.buckets([TEST])
-    scores = baselines_of_run(TEST, REFERENCES, list(METRICS.values()), buckets)
+    scores = baselines_of_run(TEST, {PHRASE_TABLE: REFERENCES}, list(METRICS.values()), buckets)
     assert scores[PHRASE_TABLE].scores == pytest.approx({"bleu": 100, "exact": 100})
     copy = scores[COPY]
     assert copy.scores == pytest.approx({"bleu": corpus_bleu(SOURCES, REFERENCES), "exact": 50})
@@ -31,12 +31,12 @@ def test_scores_are_those_of_the_translations():
 
 
 def test_only_the_metrics_of_the_run_are_counted():
-    scores = baselines_of_run(TEST, SOURCES, [METRICS["bleu"], METRICS["ter"]], [])
+    scores = baselines_of_run(TEST, {"any": SOURCES}, [METRICS["bleu"], METRICS["ter"]], [])
     assert [set(each.scores) for each in scores.values()] == [{"bleu"}, {"bleu"}]
 
 
-def test_without_a_phrase_table_there_are_no_baselines():
-    assert baselines_of_run(TEST, None, [METRICS["bleu"]], []) == {}
+def test_without_translations_there_are_no_baselines():
+    assert baselines_of_run(TEST, {PHRASE_TABLE: None}, [METRICS["bleu"]], []) == {}
 
 
 FRENCH = [f"le chien {number} dort bien ." for number in range(100)]
