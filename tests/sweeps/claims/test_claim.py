@@ -14,7 +14,7 @@ from tests.helpers.refusals import refused
 OWN: dict[str, Any] = {
     "statement": "More is better.",
     "place": "Table 9",
-    "quote": "not read",
+    "quote": {"text": "We find more.", "section": "3", "read": "2026-11-25"},
     "fidelity": dict.fromkeys(QUESTIONS, True),
     "figures": "not verified",
     "systems": {"more": ["model=bahdanau"], "less": ["model=seq2seq"]},
@@ -52,6 +52,25 @@ def test_there_are_claims_of_every_tier():
 def test_what_cannot_run_says_what_it_needs():
     for claim in all_claims().values():
         assert (claim.needs is None) == bool(claim.systems and claim.tiers), claim.name
+
+
+def test_twenty_claims_are_contested():
+    assert sum(claim.contested for claim in all_claims().values()) == 20
+
+
+def test_seeds_of_claims_are_neither_those_of_pilots_nor_of_replications():
+    for claim in all_claims().values():
+        for tier in claim.tiers:
+            assert len(claim.seeds(tier)) >= {"laptop": 5}.get(tier, 3), claim.name
+            assert max(claim.seeds(tier)) < 11, claim.name
+
+
+def test_differences_of_bleu_are_shares_of_what_attention_brings():
+    """BLEU of a generated corpus reaches 100, so that half a BLEU means less there."""
+    for claim in all_claims().values():
+        is_share = claim.margin.unit == "attention"
+        assert is_share == claim.measure.of_bleu_differences, claim.name
+        assert not is_share or claim.margin.value < 0.5, claim.name
 
 
 TABLES_COPIED = {"bahdanau2015", "britz2017", "luong2015", "sutskever2014", "vaswani2017"}
@@ -92,6 +111,44 @@ def test_a_file_of_the_user_is_a_claim(own):
     [claim] = choose([str(own())])
     assert claim.overrides("more", "laptop") == ["tier=laptop", "model=bahdanau"]
     assert claim.margin.written.isoformat() == "2026-11-25"
+    assert claim.seeds("laptop") == (1, 2, 3)
+
+
+def fidelity(why=None, **answers):
+    return dict.fromkeys(QUESTIONS, True) | answers | ({} if why is None else {"why": why})
+
+
+def test_any_no_makes_an_extension(own):
+    assert read_claim(own()).extension("laptop") is None
+    narrow = {"systems": False, "why": "Ours are narrow."}
+    changes: dict[str, Any] = {
+        "fidelity": fidelity("Nobody says so.", paper=False),
+        "tiers": {"laptop": {"fidelity": narrow}, "paper": {}},
+    }
+    claim = read_claim(own(**changes))
+    assert claim.extension("laptop") == "Nobody says so. Ours are narrow."
+    assert claim.extension("paper") == "Nobody says so."
+    assert [key for key, yes in claim.answers("laptop").items() if not yes] == ["systems", "paper"]
+    assert [key for key, yes in claim.answers("paper").items() if not yes] == ["paper"]
+
+
+def test_a_margin_may_be_a_share_of_what_attention_brings(own):
+    assert read_claim(own()).decision_margin(40.0).size == 1.0
+    claim = read_claim(own(margin=SHARE))
+    assert claim.decision_margin(40.0) == (2.0, "larger")
+    with refused("give its attention in conf/claim/corpora.yaml"):
+        claim.decision_margin(None)
+
+
+def test_a_system_has_its_own_floor_or_the_usual_one(own):
+    floors = {"systems": {"less": None}, "why": "that it fails is the claim"}
+    claim = read_claim(own(floors=floors))
+    assert [claim.floor(system, 30.0) for system in ("more", "less")] == [30.0, None]
+    assert read_claim(own()).floor("less", 30.0) == 30.0
+
+
+SHARE: dict[str, Any] = OWN["margin"] | {"unit": "attention", "value": 0.05}
+SLOPES = {"kind": "slope_difference", "more": "more", "less": "less", "log": True}
 
 
 def level(**limits):
@@ -113,6 +170,17 @@ THREE = ["more", "less", "third"]
         ({"margin": OWN["margin"] | {"value": math.inf}}, "margin.value"),
         ({"margin": OWN["margin"] | {"written": "2999-01-01"}}, "a day in the future"),
         ({"margin": {"value": 1.0, "why": "x"}}, "margin.written"),
+        ({"margin": SHARE, "measure": SLOPES}, "margin.unit=attention: only a difference of BLEU"),
+        ({"quote": {"text": "More."}}, "quote"),
+        ({"quote": "read"}, "quote"),
+        ({"fidelity": None}, "fidelity: answer systems, measure, regime, lengths, paper with"),
+        ({"needs": "time"}, "for a claim that can be run, and for no other"),
+        ({"fidelity": fidelity(paper=False)}, "why: give one sentence where an answer is false"),
+        ({"fidelity": fidelity("No reason.")}, "why: give one sentence where an answer is false"),
+        ({"tiers": {"laptop": {"fidelity": {"regime": True, "why": "x"}}}}, "regime=True"),
+        ({"floors": {"systems": {"x": None}, "why": "x"}}, "x is no system of the claim"),
+        ({"tiers": {"laptop": {"rungs": [4, 2]}}}, "rungs=[4, 2]: give rising amounts"),
+        ({"measure": SLOPES | {"kind": "kept_difference"}}, "measure.kept_difference.long"),
         ({"published": {"unit": "AER (%)", "data": "x", "values": {"more": math.nan}}}, "values"),
         ({"published": {"unit": "AER (%)", "data": "x", "values": {"x": 1}}}, "x is no system"),
         ({"measure": OWN["measure"] | {"less": "none"}}, "none is no system"),
