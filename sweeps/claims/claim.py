@@ -310,6 +310,11 @@ class Claim(ClaimPart):
         at = self.tiers[tier]
         return [f"tier={tier}", *at.overrides, *at.systems.get(system, self.systems[system])]
 
+    def has_own_budget(self, system: str, tier: TierName) -> bool:
+        """Return whether a system names its budget: then its one run counts at every rung."""
+        own = self.tiers[tier].systems.get(system, self.systems[system])
+        return any(key_of(each).partition(".")[0] == "budget" for each in own)
+
     def why_not(self, tier: TierName) -> str | None:
         """Return why the claim cannot be run at a tier; None if it can."""
         if self.needs is not None:

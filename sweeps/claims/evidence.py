@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from datamodules.nearest_copy import NEAREST_COPY
 from lightning_modules.metrics.bleu import bleu
 from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.metrics.contrast_choices import RANGE, PairChoices
@@ -31,7 +32,7 @@ from sweeps.claims.verdict import Margin, Verdict
 from sweeps.comparison.outputs import EvalSetCache, read_output
 
 FARTHEST = 20  # distances of contrastive pairs beyond which all are in one group
-FLOORS = (PHRASE_TABLE,)
+FLOORS = (PHRASE_TABLE, NEAREST_COPY)
 """Baselines whose BLEU on the shortest sentences is the usual floor: the first that a run has."""
 Planned = Mapping[str, Sequence[tuple[int, Path]]]  # seeds and folders of the runs of each system
 

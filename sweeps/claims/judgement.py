@@ -16,7 +16,7 @@ from lightning_modules.metrics.metric import Array
 from lightning_modules.runs.checksums import BrokenFileError
 from lightning_modules.runs.files import read_learning_curve
 from lightning_modules.testing.scoring import Scoring
-from sweeps.claims.claim import Claim, TierName
+from sweeps.claims.claim import Claim
 from sweeps.claims.corpora import DRAWS, ClaimCorpus
 from sweeps.claims.evidence import (
     ClaimResult,
@@ -151,7 +151,7 @@ def _judge_corpus(trial: _Trial, records: Records) -> tuple[CorpusResult, _Rung 
     shortest = last.runs[claim.measure.systems[0]][0].shortest.bounds.label + " words"
     verdict = rungs[-1].result.verdict
     unfair = why_not_fair(reached, floors, shortest)
-    why = why_too_few(ladder[-1].seeds, collapsed) or _why_unsettled(trajectory, trial.plan.tier)
+    why = why_too_few(ladder[-1].seeds, collapsed) or _why_unsettled(trajectory, trial)
     if unfair is not None:
         verdict = verdict.without(Outcome.NOT_FAIR, unfair)
     elif why is not None:
@@ -287,8 +287,12 @@ def _curve(run: ClaimRun, amount: float) -> Array:
     return np.stack([amount * found[:, 0] / found[-1, 0], found[:, 1]])
 
 
-def _why_unsettled(trajectory: Trajectory, tier: TierName) -> str | None:
-    if trajectory.converged or (tier == "paper" and len(trajectory.amounts) == 1):
+def _why_unsettled(trajectory: Trajectory, trial: _Trial) -> str | None:
+    claim, tier = trial.claim, trial.plan.tier
+    # That more training helps is a claim about systems that have not converged.
+    of_budgets = any(claim.has_own_budget(system, tier) for system in claim.systems)
+    alone = tier == "paper" and len(trajectory.amounts) == 1
+    if trajectory.converged or of_budgets or alone:
         return None
     return f"{trajectory.sentence}; {trajectory.why_not_converged}"
 

@@ -240,7 +240,7 @@ class Systems:
         target tokens, and leave a claim alone whose budget counts something else. Raises
         ``UserError`` as ``on`` does.
         """
-        systems = [each for each in claim.systems if not self.has_own_budget(claim, each)]
+        systems = [each for each in claim.systems if not claim.has_own_budget(each, self.tier)]
         budget = self.on(claim, (systems or [*claim.systems])[0], corpus).budget
         if not systems:
             return [budget.amount]
@@ -251,11 +251,6 @@ class Systems:
         further = claim.contested and self.tier == SYNTHETIC
         more = [2 * budget.amount] if further and budget.rungs else []
         return [*budget.rungs, budget.amount, *more]
-
-    def has_own_budget(self, claim: Claim, system: str) -> bool:
-        """Return whether a system names its budget: then its one run counts at every rung."""
-        own = claim.tiers[self.tier].systems.get(system, claim.systems[system])
-        return any(key_of(each).partition(".")[0] == "budget" for each in own)
 
     def run(
         self,
@@ -268,7 +263,7 @@ class Systems:
     ) -> PlannedRun:
         """Return a run of a system; ``rate`` is a learning rate other than the system's own."""
         config, overrides, budget = self.on(claim, system, corpus)
-        amount = budget.amount if self.has_own_budget(claim, system) else rung
+        amount = budget.amount if claim.has_own_budget(system, self.tier) else rung
         if rate is not None:
             overrides = (*overrides, f"{RATE}={rate:g}")
         key = amount_key(flatten({"budget": OmegaConf.to_container(config.budget)}))
