@@ -213,11 +213,11 @@ def group_files() -> list[GroupFile]:
     """Return the files of all groups, those that set keys of other groups last."""
     return [
         GroupFile(file.parent.name, file.stem, dict(_values(file)))
-        for file in sorted(_choices(), key=lambda file: file.parent.name in LAST)
+        for file in sorted(choice_files(), key=lambda file: file.parent.name in LAST)
     ]
 
 
-def _choices() -> list[Path]:
+def choice_files() -> list[Path]:
     """Return the files that ``GROUP=NAME`` chooses; claims and their corpora are none."""
     return sorted(file for file in CONF.glob("*/*.yaml") if file.parent.name != "claim")
 
@@ -313,7 +313,7 @@ def is_read_by(key: str, task: str) -> bool:
 
 def help_text() -> str:
     """Return what ``--help`` prints: commands, groups with their choices, keys outside groups."""
-    by_group = groupby(_choices(), key=lambda file: file.parent.name)
+    by_group = groupby(choice_files(), key=lambda file: file.parent.name)
     groups = [f"{group}: {', '.join(file.stem for file in of)}" for group, of in by_group]
     keys = [
         f"  {setting.key:<23} {setting.meaning}"

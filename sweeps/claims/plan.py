@@ -236,9 +236,9 @@ class Systems:
     ) -> list[float]:
         """Return the rungs of a claim: those of its file, of the command, or of the tier.
 
-        At ``laptop``, a contested claim gets one doubling more than the tier has. ``rungs`` of a command count
-        target tokens, and leave a claim alone whose budget counts something else. Raises
-        ``UserError`` as ``on`` does.
+        At ``laptop``, a contested claim gets one doubling more than the tier has. ``rungs`` of a
+        command count target tokens, and leave a claim alone whose budget counts something else.
+        Raises ``UserError`` as ``on`` does.
         """
         systems = [each for each in claim.systems if not claim.has_own_budget(each, self.tier)]
         budget = self.on(claim, (systems or [*claim.systems])[0], corpus).budget

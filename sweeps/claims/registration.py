@@ -24,6 +24,7 @@ ANALYSIS: Sequence[ModuleType] = (intervals, verdict, gates, trajectory, pooling
 """Modules whose constants decide verdicts."""
 SHOWN = 8  # digits of the hash that a page has room for
 ABSENT = "nothing"
+WHEN = ("day", "finished runs")  # keys that say when a registration was written
 
 
 class Registration(NamedTuple):
@@ -31,11 +32,13 @@ class Registration(NamedTuple):
 
     sha256: str
     day: str
+    finished: int  # runs that existed when it was written
     deviations: Sequence[str] = ()
 
     def text(self) -> str:
         """Return the registration in a sentence."""
-        registered = f"registered on {self.day} as SHA-256 {self.sha256}"
+        known = f", when {self.finished} of its runs were finished" if self.finished else ""
+        registered = f"registered on {self.day} as SHA-256 {self.sha256}{known}"
         if not self.deviations:
             return f"{registered}; nothing deviates"
         return f"{registered}; deviations: {'; '.join(self.deviations)}"
@@ -64,7 +67,7 @@ class RegisteredFile(NamedTuple):
         try:
             written = json.loads(file.read_text(encoding="utf-8"))
             found, recorded = cls.of(written["content"]), written["sha256"]
-            found.content["day"], found.content["claims"]
+            _ = [found.content[key] for key in (*WHEN, "claims")]
         except (OSError, ValueError, LookupError, TypeError) as error:
             raise UserError(
                 f"{given}: no registration; give a file that register=true wrote "
@@ -88,6 +91,7 @@ def registered_content(
     """
     content = {
         "day": date.today().isoformat(),
+        "finished runs": len(plan.runs) - len(plan.missing),
         "tier": plan.tier,
         "overrides": sorted(overrides),
         "learning rates": dict(rates),
@@ -125,13 +129,13 @@ def compare(registered: RegisteredFile, now: Mapping[str, Any]) -> Registration:
         for key in sorted({*before, *after})
         if before.get(key) != after.get(key)
     ]
-    return Registration(registered.sha256, content["day"], deviations)
+    return Registration(registered.sha256, content["day"], content["finished runs"], deviations)
 
 
 def _flat(content: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """Return values by dotted key, of these claims alone and without the day."""
+    """Return values by dotted key, of these claims alone and without when they were written."""
     kept = {name: content["claims"][name] for name in names}
-    return flatten({**content, "claims": kept, "day": None})
+    return flatten({**content, "claims": kept, **dict.fromkeys(WHEN)})
 
 
 def _text(value: Any) -> str:

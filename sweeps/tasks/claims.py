@@ -214,7 +214,7 @@ def _judge(
     for line in (summary(results, scale), f"open {page} in a browser"):
         print_line(line, console)
     if registered is not None:
-        console.print(registered.text(), soft_wrap=True, highlight=False)
+        print_line(registered.text(), console)
     if any(one.failure is not None for one in results):
         raise SystemExit(1)
 

@@ -19,6 +19,7 @@ from lightning_modules.decoding import BeamSearch, GreedySearch
 from lightning_modules.runs.paths import CONF
 from lightning_modules.runs.settings import (
     ValueType,
+    choice_files,
     effect_of,
     flatten,
     key_of,
@@ -57,7 +58,7 @@ SAMPLES: dict[str, list[object]] = {
 def values_of_all_files():
     """The values of each key in all files of ``conf/``."""
     values: dict[str, list] = {}
-    for file in [CONF / "config.yaml", *sorted(CONF.glob("*/*.yaml"))]:
+    for file in [CONF / "config.yaml", *choice_files()]:
         group = file.parent.name
         if group == "hydra":
             continue
@@ -88,7 +89,7 @@ def test_every_key_has_an_entry(values_of_all_files):
 
 
 def test_every_entry_has_a_key(values_of_all_files):
-    groups = {file.parent.name for file in CONF.glob("*/*.yaml")}
+    groups = {file.parent.name for file in choice_files()}
     keys = {*values_of_all_files, *groups, *NAMED, "hydra"}
     stale = [
         entry
