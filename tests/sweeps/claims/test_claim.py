@@ -8,7 +8,6 @@ import pytest
 import yaml
 
 from sweeps.claims.claim import QUESTIONS, TIERS, all_claims, choose, read_claim
-from tests.helpers.commands import ROOT
 from tests.helpers.refusals import refused
 
 OWN: dict[str, Any] = {
@@ -39,14 +38,9 @@ def own(tmp_path):
 def test_there_are_claims_of_every_tier():
     claims = all_claims().values()
     tiers = Counter(tier for claim in claims for tier in TIERS if claim.why_not(tier) is None)
-    assert len(claims) >= 35
-    assert tiers["laptop"] >= 24
-    assert tiers["bench"] >= 6
-    page = (ROOT / "docs" / "claims.md").read_text()
-    assert f"There are {len(claims)} claims" in page
-    assert f"{tiers['laptop']} can be run at `laptop`" in page
-    for tier in ("bench", "paper"):
-        assert f"{tiers[tier]} at `{tier}`" in page
+    assert tiers["laptop"] >= 50
+    assert tiers["bench"] >= 10
+    assert tiers["paper"] >= 20
 
 
 def test_what_cannot_run_says_what_it_needs():
