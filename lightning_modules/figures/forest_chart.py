@@ -1,5 +1,7 @@
-"""Effects with their intervals, one below the other: a forest plot."""
+"""Effects of claims with their intervals, one below the other: a forest plot."""
 
+import json
+import textwrap
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -10,27 +12,33 @@ from lightning_modules.figures.lines import finish_chart
 from lightning_modules.figures.system_looks import COLOURS
 
 LOOKS = {
-    "held": (COLOURS[1], "circle"),
-    "did not hold": (COLOURS[2], "cross"),
-    "not decidable": (GREY, "square"),
+    "supported": (COLOURS[1], "circle"),
+    "reversed": (COLOURS[2], "triangle-down"),
+    "negligible": (COLOURS[3], "square"),
+    "undecided": (GREY, "cross"),
 }
-"""Colour and mark of each outcome."""
+"""Colour and mark of each outcome. What is not a fair test has no effect that says anything."""
 TICKS = (-100, -30, -10, -3, -1, 0, 1, 3, 10, 30, 100)
-ROW = 2.2  # height of a row, as a multiple of the size of type
+ROW, NAMED_ROW = 3, 1.5
+"""Heights of a row with a statement, on the page, and with a name, as multiples of the type."""
+LINE, MOST_LINES = 56, 2  # characters of a line of a statement, and lines
+ROOM = "containerSize()[0] >= 600"
+"""Whether a page is wide enough for statements; a phone shows names."""
 TITLE = "Effect ÷ smallest effect that counts"
 
 NOTE = (
     "Effects of claims with their 95% intervals over seeds and test sentences. Effects are above 0 "
-    "in the direction of the claim, and in multiples of the smallest effect that counts. Dashed "
-    "lines: this effect, and as much below 0, where claims of an effect that is not smaller are "
-    "decided. Open diamonds are effects that the papers report, on the papers' data."
+    "in the direction of the claim, and in multiples of the smallest effect that counts. Grey: "
+    "effects too small to count. Open diamonds are effects that the papers report, on the papers' "
+    "data."
 )
 
 
 class Effect(NamedTuple):
     """A row of a forest plot; numbers are multiples of the row's margin."""
 
-    claim: str
+    claim: str  # its name
+    statement: str
     outcome: str
     effect: float
     low: float | None
@@ -41,37 +49,51 @@ class Effect(NamedTuple):
 def forest_chart(effects: Sequence[Effect], width: Width) -> Chart:
     """Draw effects in units of their margins, with 95% intervals and published effects.
 
-    Dashed rules are at the margin and at minus the margin, a full one at 0. Published effects are
-    open diamonds. The axis is linear near 0 and logarithmic beyond 1, since effects may be a
-    hundred margins.
+    The band is between minus the margin and the margin, the rule at 0. Published effects are open
+    diamonds. The axis is linear near 0 and logarithmic beyond 1, since effects may be a hundred
+    margins. On a page, a row has the statement of its claim and leads to the claim; in a file, rows
+    have names.
     """
-    style = style_of(width)
+    style, page = style_of(width), width == "container"
     # An effect without an interval, of one seed, has a mark alone.
     rows = [
         {
             **each._asdict(),
             "low": each.effect if each.low is None else each.low,
             "high": each.effect if each.high is None else each.high,
+            "href": f"#{each.claim}",
         }
         for each in effects
     ]
     claims = [each.claim for each in effects]
     axis = alt.Axis(labelLimit=0, ticks=False, domain=False, grid=True)
+    if page:
+        axis.labelExpr = f"{ROOM} ? {_lines_by_claim(effects)}[datum.label] : datum.label"
     y = alt.Y("claim:N", sort=claims, title=None, scale=alt.Scale(domain=claims), axis=axis)
-    layers = [*_rules(), *_effects(y, style), _published(y, style)]
+    layers = [*_rules(), *_effects(y, style, page), _published(y, style)]
     chart = alt.layer(*layers, data=data_of(rows))
     drawn = finish_chart(chart, width, NOTE, description=_description(effects))
-    return drawn.properties(height=ROW * style.type * len(effects))
+    row = (ROW if page else NAMED_ROW) * style.type
+    return drawn.properties(height=row * len(effects))
+
+
+def _lines_by_claim(effects: Sequence[Effect]) -> str:
+    """Return the statements in short lines by claims, as Vega's expressions have objects."""
+    wrapped = textwrap.TextWrapper(LINE, max_lines=MOST_LINES, placeholder=" …")
+    return json.dumps({each.claim: wrapped.wrap(each.statement) for each in effects})
 
 
 def _rules() -> Iterator[Chart]:
-    """Yield the full rule at 0 and the dashed ones at the margin, in both directions."""
-    for at, dash in ((0, [1, 0]), (1, [5, 4]), (-1, [5, 4])):
-        rule = alt.Chart(data_of([{"at": at}])).mark_rule(color=GREY, strokeDash=dash, aria=False)
-        yield rule.encode(x=alt.X("at:Q"))
+    """Yield the band of effects that are too small to count, and the rule at 0."""
+    band = alt.Chart(data_of([{"from": -1, "to": 1}])).mark_rect(
+        color=GREY, opacity=0.16, aria=False
+    )
+    yield band.encode(x=alt.X("from:Q"), x2="to:Q")
+    rule = alt.Chart(data_of([{"at": 0}])).mark_rule(color=GREY, aria=False)
+    yield rule.encode(x=alt.X("at:Q"))
 
 
-def _effects(y: alt.Y, style: Style) -> tuple[Chart, Chart]:
+def _effects(y: alt.Y, style: Style, page: bool) -> tuple[Chart, Chart]:
     """Return the intervals, and the marks on them."""
     outcomes = list(LOOKS)
     colours, shapes = ([look[part] for look in LOOKS.values()] for part in (0, 1))
@@ -79,8 +101,10 @@ def _effects(y: alt.Y, style: Style) -> tuple[Chart, Chart]:
     numbers = {"effect": "effect", "low": "95% from", "high": "to"}
     colour = alt.Color("outcome:N", scale=alt.Scale(domain=outcomes, range=colours), legend=legend)
     base = alt.Chart().encode(
-        y=y, color=colour, tooltip=tooltip("claim", "outcome", numbers=numbers)
+        y=y, color=colour, tooltip=tooltip("claim", "statement", "outcome", numbers=numbers)
     )
+    if page:
+        base = base.encode(href="href:N")
     x = alt.X(
         "low:Q",
         title=TITLE,

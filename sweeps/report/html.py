@@ -11,6 +11,7 @@ from jinja2 import Environment, PackageLoader
 from markupsafe import Markup, escape
 
 from lightning_modules.figures.charts import Chart, as_spec
+from lightning_modules.figures.ladder_chart import DataChart
 from lightning_modules.metrics.bootstrap import Estimate
 from sweeps.comparison.numbers import format_number
 from sweeps.comparison.table_files import as_csv
@@ -23,7 +24,7 @@ MOST_ROWS = 100  # most rows of a table on the page, so that the page can be mai
 
 def render_page(
     template: str,
-    figures: Mapping[str, Chart],
+    figures: Mapping[str, Chart | DataChart],
     files: Mapping[str, str],
     data: Mapping[str, Any] = MappingProxyType({}),
     **shown: Any,
@@ -33,7 +34,10 @@ def render_page(
     ``files`` are CSV files that the page can save, by name; ``data`` is further data for its
     scripts, by the ids of elements; ``shown`` are variables of the template.
     """
-    specs = {name: as_spec(chart) for name, chart in figures.items()}
+    specs = {
+        name: chart.spec if isinstance(chart, DataChart) else as_spec(chart)
+        for name, chart in figures.items()
+    }
     elements = {"figures": specs, "attentions": [], "tables": files, **data}
     return environment().get_template(template).render(vega=vega(), data=elements, **shown)
 

@@ -34,10 +34,13 @@ function filled({spec, source, target, margin}, weights, place, head = "") {
   return made;
 }
 
+// Charts of many cards are one description, to which each brings its data.
+const specOf = ({like, ...own}) => like ? {...figures[like], ...own} : own;
+
 function draw(place) {
   const {figure, map, name} = place.dataset;
   if (name) return;
-  if (figure) return render(place, figures[figure], figure);
+  if (figure) return render(place, specOf(figures[figure]), figure);
   const [sentence, system] = map.split("-");
   const drawn = sentences[sentence].translations[system].heat_map;
   return render(place, filled(drawn, drawn.weights, place), `attention-${map}`);

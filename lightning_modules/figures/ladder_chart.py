@@ -1,0 +1,175 @@
+"""How effects and scores move with the budget: ladders, and the forest of one claim's corpora.
+
+A page has dozens of each. So a chart is described once, and a card brings its data: a
+``DataChart``. Altair takes longer to describe a chart than a browser takes to draw it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import altair as alt
+
+from lightning_modules.figures.charts import GREY, Chart, style_of, tooltip
+from lightning_modules.figures.lines import finish_chart
+
+INK = "#1c2430"
+PALE = "#e3e6ea"
+LADDER, SYSTEMS, LENGTHS, CORPORA = "ladder", "systems", "lengths", "corpora"
+"""Names of the described charts."""
+_STYLE = style_of("container")
+HEIGHT, ROW = 220, 24  # of a ladder, and of a row of the forest
+Rows = Sequence[Mapping[str, object]]
+
+
+class DataChart(NamedTuple):
+    """Data of a chart that another describes: the ``like`` of ``shared_charts``."""
+
+    like: str
+    datasets: Mapping[str, Rows]
+    title: str
+    description: str
+    height: float = HEIGHT
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """What the page puts over the description."""
+        return self._asdict() | {"title": {"text": self.title, "offset": 8}}
+
+
+def shared_charts() -> dict[str, Chart]:
+    """Return the descriptions by their names; their data are named, and empty."""
+    return {LADDER: _ladder(), SYSTEMS: _systems(), LENGTHS: _lengths(), CORPORA: _corpora()}
+
+
+def _ladder() -> Chart:
+    """Effect of a claim at each rung: seeds as dots, the mean with its 95% interval.
+
+    Data: ``margin`` (low, high), ``seeds`` (rung, seed, effect), ``rungs`` (rung, effect, low,
+    high).
+    """
+    seeds = _of("seeds").encode(x=_budget("seeds"), y=_value("effect"), detail="seed:N")
+    rungs = _of("rungs").encode(
+        x=_budget("rungs"),
+        tooltip=tooltip(numbers={"rung": "tokens", "effect": "effect", **_INTERVAL}),
+    )
+    layers = [
+        *_margin(alt.Y("low:Q"), alt.Y2("high:Q"), "y"),
+        seeds.mark_line(strokeWidth=0.75, color=GREY, opacity=0.35, aria=False),
+        seeds.mark_point(size=30, color=GREY, opacity=0.8).encode(
+            tooltip=tooltip(numbers={"seed": "seed", "rung": "tokens", "effect": "effect"})
+        ),
+        rungs.mark_line(strokeWidth=_STYLE.line, color=INK).encode(y=_value("effect")),
+        rungs.mark_rule(strokeWidth=_STYLE.line, color=INK).encode(y=_value("low"), y2="high:Q"),
+        rungs.mark_point(size=_STYLE.mark, filled=True, color=INK, opacity=1).encode(
+            y=_value("effect")
+        ),
+    ]
+    return _finished(layers)
+
+
+def _systems() -> Chart:
+    """Values of systems at each rung; data as ``_of_systems`` has them, by ``rung``."""
+    return _finished(_of_systems(_budget("means")))
+
+
+def _lengths() -> Chart:
+    """Scores of systems against length, by ``place``; ``published`` (place, value, curve)."""
+    words = alt.Axis(grid=False)
+    x = alt.X("place:Q", title="source words", scale=alt.Scale(zero=False, nice=False), axis=words)
+    published = _of("published").encode(x=x, y=_value("value"), detail="curve:N")
+    line = published.mark_line(strokeDash=[4, 3], color=GREY).encode(
+        tooltip=tooltip("curve", numbers={"place": "words", "value": "published"})
+    )
+    return _finished([line, *_of_systems(x)])
+
+
+def _of_systems(x: alt.X) -> list[alt.Chart]:
+    """Return layers of seeds as dots, means as lines, and collapsed trainings as crosses.
+
+    Data: ``seeds`` (system, seed, value, collapsed, colour, shape) and ``means`` (system, value,
+    colour, dash), both with the field of ``x``.
+    """
+    colour = alt.Color("colour:N", scale=None)
+    said = tooltip("system", numbers={"seed": "seed", "value": "value"})
+    seeds = _of("seeds").encode(x=x, y=_value("value"), color=colour, tooltip=said)
+    means = _of("means").encode(x=x, y=_value("value"), color=colour, detail="system:N")
+    dots = seeds.transform_filter("!datum.collapsed").mark_point(size=30, filled=True, opacity=0.75)
+    return [
+        means.mark_line(strokeWidth=_STYLE.line).encode(
+            strokeDash=alt.StrokeDash("dash:N", scale=None)
+        ),
+        dots.encode(shape=alt.Shape("shape:N", scale=None)),
+        seeds.transform_filter("datum.collapsed").mark_text(text="×", fontSize=16),
+    ]
+
+
+def _corpora() -> Chart:
+    """Effects on several corpora at the last rung, on a common scale, and pooled.
+
+    Data: ``margin`` (low, high), ``corpora`` (corpus, effect, low, high), ``pooled`` (the same, and
+    from, to: the prediction interval).
+    """
+    y = alt.Y(
+        "corpus:N",
+        sort=None,
+        title=None,
+        axis=alt.Axis(ticks=False, domain=False, grid=False, labelLimit=0),
+    )
+    x = alt.X("low:Q", title=None, scale=alt.Scale(zero=True, nice=False, padding=10))
+    numbers = {"effect": "effect", **_INTERVAL}
+    corpora = _of("corpora").encode(y=y, tooltip=tooltip("corpus", numbers=numbers))
+    pooled = _of("pooled").encode(
+        y=y,
+        tooltip=tooltip(
+            "corpus", numbers=numbers | {"from": "in a new corpus from", "to": "to (new corpus)"}
+        ),
+    )
+    layers = [
+        *_margin(alt.X("low:Q"), alt.X2("high:Q"), "x"),
+        corpora.mark_rule(strokeWidth=_STYLE.line, color=INK).encode(x=x, x2="high:Q"),
+        corpora.mark_point(size=_STYLE.mark, filled=True, color=INK, opacity=1).encode(
+            x="effect:Q"
+        ),
+        pooled.mark_rule(strokeWidth=1, strokeDash=[3, 3], color=GREY).encode(
+            x="from:Q", x2="to:Q"
+        ),
+        pooled.mark_rule(strokeWidth=2 * _STYLE.line, color=INK).encode(x="low:Q", x2="high:Q"),
+        pooled.mark_point(
+            size=1.6 * _STYLE.mark, shape="diamond", filled=True, color=INK, opacity=1
+        ).encode(x="effect:Q"),
+    ]
+    return _finished(layers)
+
+
+_INTERVAL = {"low": "95% from", "high": "to"}
+
+
+def _of(data: str) -> alt.Chart:
+    return alt.Chart(alt.NamedData(name=data))
+
+
+def _budget(data: str) -> alt.X:
+    """Return the axis of the rungs, with a tick at each rung of the data."""
+    rungs = alt.ExprRef(f"pluck(data('{data}'), 'rung')")
+    return alt.X(
+        "rung:Q",
+        title="budget (target tokens)",
+        scale=alt.Scale(type="log", nice=False, padding=18),
+        axis=alt.Axis(values=rungs, format="~s", grid=False, labelOverlap="greedy"),
+    )
+
+
+def _value(field: str) -> alt.Y:
+    return alt.Y(f"{field}:Q", title=None, scale=alt.Scale(zero=False, padding=8))
+
+
+def _margin(low: Any, high: Any, along: str) -> Iterator[alt.Chart]:
+    """Yield the band of effects that are too small to count, and the rule at 0."""
+    ends = {along: low, f"{along}2": high}
+    yield _of("margin").mark_rect(color=PALE, opacity=1, aria=False).encode(**ends)
+    zero = alt.Chart(alt.NamedData(name="margin")).transform_calculate(zero="0")
+    yield zero.mark_rule(color=GREY, aria=False).encode(**{along: "zero:Q"})
+
+
+def _finished(layers: Sequence[alt.Chart]) -> Chart:
+    return finish_chart(alt.layer(*layers), "container", "")

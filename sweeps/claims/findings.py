@@ -1,0 +1,76 @@
+"""What was found, as Markdown: the file that ``docs/findings/claims.md`` is a copy of."""
+
+from collections.abc import Iterator, Sequence
+
+from sweeps.claims.evidence import ClaimResult
+from sweeps.claims.scoreboard import (
+    ORDER,
+    TITLE,
+    Scale,
+    format_effect,
+    in_order,
+    margin_of,
+    outcome_of,
+    parts,
+    summary,
+    unit_of,
+    verdict_sentence,
+    wrong_verdicts,
+)
+from sweeps.comparison.numbers import NOTHING, format_number
+
+FINDINGS = "claims.md"
+HEADER = ("claim", "statement", "effect [95%]", "least effect", "in", "verdict", "corrected")
+
+
+def findings(results: Sequence[ClaimResult], scale: Scale) -> str:
+    """Return counts, then the claims by outcome in words, and a table; extensions are apart."""
+    return "\n".join(_lines(in_order(results), scale)) + "\n"
+
+
+def _lines(results: Sequence[ClaimResult], scale: Scale) -> Iterator[str]:
+    yield from (f"# {TITLE}", "", f"**{_whole(summary(results, scale))}**", "")
+    yield from (wrong_verdicts(results), "")
+    if scale.registration is not None:
+        yield from (f"Registered before the first run: `{scale.registration}`.", "")
+        for line in scale.deviations:
+            yield f"- deviates: {line}"
+        yield ""
+    else:
+        yield from ("The claims were not registered before the runs.", "")
+    claims, extensions = parts(results)
+    for heading, of in (("Claims", claims), ("Extensions", extensions)):
+        if of:
+            yield from (f"## {heading}", "", *_table(of), "")
+            for outcome in ORDER:
+                chosen = [one for one in of if outcome_of(one) == outcome]
+                if chosen:
+                    yield from (f"### {heading}: {outcome}", "")
+                    yield from (_item(one, scale) for one in chosen)
+                    yield ""
+    if not_run := [one for one in results if one.not_run is not None]:
+        yield from ("## Not run", "")
+        yield from (f"- `{one.claim.name}`: {one.not_run}" for one in not_run)
+
+
+def _whole(summary: str) -> str:
+    return f"{summary[0].upper()}{summary[1:]}."
+
+
+def _table(results: Sequence[ClaimResult]) -> Iterator[str]:
+    yield f"| {' | '.join(HEADER)} |"
+    yield f"|{'---|' * len(HEADER)}"
+    for one in results:
+        verdict, effect, margin = one.verdict, NOTHING, NOTHING
+        if verdict is not None:
+            effect = format_effect(verdict.effect, verdict.interval)
+            margin = format_number(margin_of(one.corpora[0], one).size, 2)
+        corrected = one.corrected.outcome if one.corrected else NOTHING
+        cells = (f"`{one.claim.name}`", one.claim.statement, effect, margin, unit_of(one.claim))
+        yield f"| {' | '.join((*cells, outcome_of(one), corrected))} |"
+
+
+def _item(one: ClaimResult, scale: Scale) -> str:
+    extension = f" An extension: {one.extension}" if one.extension else ""
+    said = f"- `{one.claim.name}`: {one.claim.statement} {verdict_sentence(one, scale)}{extension}"
+    return said.replace("\n", " ")
