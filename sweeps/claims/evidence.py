@@ -318,6 +318,8 @@ class RungResult:
     improvement: float
     """Probability that trainings, one of each system, show an effect above 0."""
     beside: Estimate | None = None  # of claims about length: the effect on the slope of BLEU
+    lost: Mapping[str, Sequence[ClaimRun]] = field(default_factory=dict)
+    """The trainings of each system that collapsed."""
 
 
 @dataclass(frozen=True, eq=False)

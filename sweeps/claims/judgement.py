@@ -143,6 +143,13 @@ def _judge_corpus(trial: _Trial, records: Records) -> tuple[CorpusResult, _Rung 
             _judge_rung(claim.measure, evidence, amount, margin, trial.drawn)
             for amount, evidence in zip(amounts, healthy, strict=True)
         ]
+        lost = [
+            {
+                system: [run for run in evidence.runs[system] if run.seed in seeds]
+                for system, seeds in collapsed.items()
+            }
+            for evidence in ladder
+        ]
         trajectory = _follow(rungs, margin)
     except (UnusableError, UserError, ValueError) as error:
         return CorpusResult(name, failure=str(error)), None
@@ -158,7 +165,7 @@ def _judge_corpus(trial: _Trial, records: Records) -> tuple[CorpusResult, _Rung 
         verdict = verdict.without(Outcome.UNDECIDED, why)
     result = CorpusResult(
         corpus=name,
-        rungs=[rung.result for rung in rungs],
+        rungs=[replace(rung.result, lost=of) for rung, of in zip(rungs, lost, strict=True)],
         collapsed=collapsed,
         floors=floors,
         reached=reached,
