@@ -1,7 +1,4 @@
-"""What the card of a claim shows: its charts, its facts in words, and published values next to ours.
-
-The charts bring data alone; ``lightning_modules.figures.ladder_chart`` describes them.
-"""
+"""What the card of a claim says: its verdict, its facts, and published values next to ours."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -9,28 +6,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lightning_modules.figures.ladder_chart import CORPORA, LADDER, ROW, SYSTEMS, DataChart
-from lightning_modules.figures.system_looks import DASHES, SHAPES, Look, looks_of
-from lightning_modules.metrics.resampling import Interval
+from lightning_modules.figures.ladder_chart import CORPORA, DataChart
 from lightning_modules.runs.files import read_predictions
-from lightning_modules.runs.settings import key_of
+from sweeps.claims.card_charts import corpus_charts, forest_of, keys_of, system_looks
 from sweeps.claims.claim import Claim, TierName
-from sweeps.claims.evidence import ClaimResult, CorpusResult, Evidence, RungResult
-from sweeps.claims.pooling import PooledEffect
+from sweeps.claims.evidence import ClaimResult, ClaimRun, CorpusResult, Evidence
 from sweeps.claims.published_bleu import FLAVOURS, Flavour, TableAgreement, agreement
 from sweeps.claims.scoreboard import (
     DECIMALS,
     Scale,
     format_effect,
-    margin_of,
+    format_ends,
     outcome_of,
-    unit_of,
+    pooled_sentence,
     verdict_sentence,
 )
 from sweeps.claims.scoreboard_tables import minutes_of
-from sweeps.claims.trajectory import Extrapolation, HeldOut, Trajectory
-from sweeps.comparison.numbers import format_duration, format_number, in_words
-from sweeps.comparison.outputs import RunOutput
+from sweeps.claims.trajectory import Extrapolation, Trajectory
+from sweeps.comparison.numbers import format_duration, format_estimate, format_number, in_words
 
 QUESTIONS = {
     "systems": "the paper's systems",
@@ -40,20 +33,8 @@ QUESTIONS = {
     "paper": "a claim of the paper",
 }
 """What a tick says of each question of ``fidelity``."""
-GLYPHS = dict(zip(SHAPES, "●■▲◆✚▼▶◀", strict=True))
-"""Marks of systems as letters, for the key beside a chart."""
-DEFAULT_MODEL = "bahdanau"  # of `conf/config.yaml`
-POOLED = "pooled"
 LEAST_VALUES = 3  # fewest values of a table whose agreement says anything
 Fact = tuple[str, Sequence[str]]  # a term, and lines about it
-
-
-class Key(NamedTuple):
-    """How a system is drawn on a card."""
-
-    system: str
-    glyph: str
-    colour: str
 
 
 def card_of(one: ClaimResult, scale: Scale) -> tuple[dict[str, Any], dict[str, DataChart]]:
@@ -67,22 +48,21 @@ def card_of(one: ClaimResult, scale: Scale) -> tuple[dict[str, Any], dict[str, D
     }
     if one.not_run is not None:
         return shown, {}
-    looks = system_looks(claim, scale.tier)
-    charts, figures = {}, []
+    looks, stem = system_looks(claim, scale.tier), claim.name.replace(".", "_")
+    charts: dict[str, DataChart] = {}
+    figures: list[tuple[str, list[str]]] = []
     for number, corpus in enumerate(one.corpora):
-        if corpus.rungs:
-            drawn = _ladders(corpus, one, looks)
-            names = {f"{_stem(claim)}_{number}_{like}": each for like, each in drawn.items()}
-            charts |= names
-            figures.append((corpus.corpus, [*names]))
+        of_corpus = corpus_charts(corpus, one, looks)
+        named = {f"{stem}_{number}_{kind}": chart for kind, chart in of_corpus.items()}
+        charts |= named
+        figures += [(corpus.corpus, [*named])] if named else []
     forests = {
-        f"{_stem(claim)}_{number}_{CORPORA}": _forest(pooled)
-        for number, pooled in enumerate(one.pooled)
+        f"{stem}_{number}_{CORPORA}": forest_of(pooled) for number, pooled in enumerate(one.pooled)
     }
     answers = claim.answers(scale.tier)
     shown |= {
         "fidelity": [(QUESTIONS[question], yes) for question, yes in answers.items()],
-        "keys": [Key(name, GLYPHS[look.shape], look.colour) for name, look in looks.items()],
+        "keys": keys_of(looks),
         "figures": figures,
         "forests": [*forests],
         "overrides": {
@@ -95,152 +75,20 @@ def card_of(one: ClaimResult, scale: Scale) -> tuple[dict[str, Any], dict[str, D
     return shown, charts | forests
 
 
-def _stem(claim: Claim) -> str:
-    return claim.name.replace(".", "_")
-
-
-def system_looks(claim: Claim, tier: TierName) -> dict[str, Look]:
-    """Return the look of each system of a claim: the colour is that of its model in all figures.
-
-    Systems of one model differ in mark and dash.
-    """
-    models = {system: _model(claim.overrides(system, tier)) for system in claim.systems}
-    of_models = looks_of(dict.fromkeys(models.values()))
-    looks: dict[str, Look] = {}
-    for system, model in models.items():
-        looks[system] = _unlike(of_models[model], looks.values())
-    return looks
-
-
-def _model(overrides: Sequence[str]) -> str:
-    chosen = [each.partition("=")[2] for each in overrides if key_of(each) == "model"]
-    return chosen[-1] if chosen else DEFAULT_MODEL
-
-
-def _unlike(look: Look, used: Sequence[Look] | Any) -> Look:
-    """Return a look in the same colour with a mark that no other system of the colour has."""
-    same = [each for each in used if each.colour == look.colour]
-    if not same:
-        return look
-    marks = {each.shape for each in same}
-    shape = next((shape for shape in (look.shape, *SHAPES) if shape not in marks), look.shape)
-    return Look(look.colour, shape, DASHES[len(same) % len(DASHES)])
-
-
-def _ladders(
-    corpus: CorpusResult, one: ClaimResult, looks: Mapping[str, Look]
-) -> dict[str, DataChart]:
-    """Return the ladder of the effect and that of the systems on one corpus."""
-    size, unit = margin_of(corpus, one).size, unit_of(one.claim)
-    effect = {
-        "margin": [{"low": -size, "high": size}],
-        "seeds": [
-            {"rung": rung.amount, "seed": seed, "effect": value}
-            for rung in corpus.rungs
-            for seed, value in effects_of_seeds(one.claim, rung).items()
-        ],
-        "rungs": [
-            {
-                "rung": rung.amount,
-                "effect": rung.verdict.effect,
-                **_ends(rung.verdict.interval, rung.verdict.effect),
-            }
-            for rung in corpus.rungs
-        ],
-    }
-    systems = {
-        "seeds": [
-            {"rung": rung.amount, "system": system, "seed": seed, "value": float(value)}
-            | {"colour": looks[system].colour, "shape": looks[system].shape, "collapsed": False}
-            for rung in corpus.rungs
-            for system, values in rung.values.items()
-            for seed, value in zip(rung.seeds[system], values, strict=True)
-        ],
-        "means": [
-            {"rung": rung.amount, "system": system, "value": float(np.mean(values))}
-            | {"colour": looks[system].colour, "dash": looks[system].dash}
-            for rung in corpus.rungs
-            for system, values in rung.values.items()
-            if len(values)
-        ],
-    }
-    way = corpus.trajectory.sentence if corpus.trajectory else ""
-    return {
-        LADDER: DataChart(
-            LADDER,
-            effect,
-            f"Effect on {corpus.corpus}: {unit}",
-            f"Effect of {one.claim.name} on {corpus.corpus} at each budget: {way}",
-        ),
-        SYSTEMS: DataChart(
-            SYSTEMS,
-            systems,
-            f"Systems on {corpus.corpus}",
-            f"Systems of {one.claim.name} on {corpus.corpus} at each budget, a mark for each seed.",
-        ),
-    }
-
-
-def effects_of_seeds(claim: Claim, rung: RungResult) -> dict[int, float]:
-    """Return the effect of each seed that all systems have: of trainings on the same sample."""
-    by_system = [
-        dict(zip(rung.seeds[system], map(float, rung.values[system]), strict=True))
-        for system in claim.measure.systems
-    ]
-    shared = [seed for seed in by_system[0] if all(seed in of for of in by_system)]
-    return {seed: claim.measure.effect([of[seed] for of in by_system]) for seed in shared}
-
-
-def _ends(interval: Interval | None, effect: float) -> dict[str, float]:
-    low, high = interval or (effect, effect)
-    return {"low": low, "high": high}
-
-
-def _forest(pooled: PooledEffect) -> DataChart:
-    low, high = pooled.prediction
-    size = None if pooled.margin is None else pooled.margin.size
-    kind = "real text" if pooled.real else "synthetic corpora"
-    data = {
-        "margin": [] if size is None else [{"low": -size, "high": size}],
-        "corpora": [
-            {"corpus": each.corpus, "effect": each.effect, **_ends(each.interval, each.effect)}
-            for each in pooled.corpora
-        ],
-        "pooled": [
-            {"corpus": POOLED, "effect": pooled.effect, "from": low, "to": high}
-            | _ends(pooled.interval, pooled.effect)
-        ],
-    }
-    title = f"{kind.capitalize()}, {pooled.scale}"
-    rows = len(pooled.corpora) + 1
-    return DataChart(CORPORA, data, title, _pooled_sentence(pooled), ROW * rows)
-
-
-def _pooled_sentence(pooled: PooledEffect) -> str:
-    kind = "corpora of real text" if pooled.real else "synthetic corpora"
-    outcome = f"; {pooled.outcome}" if pooled.outcome else ""
-    return (
-        f"Over {len(pooled.corpora)} {kind}: {format_effect(pooled.effect, pooled.interval)} "
-        f"({pooled.scale}); it deviates by τ = {format_number(pooled.tau, DECIMALS)} over corpora; "
-        f"in a new corpus {_interval(pooled.prediction)}{outcome}."
-    )
-
-
-def _interval(interval: Interval) -> str:
-    low, high = (format_number(end, DECIMALS) for end in interval)
-    return f"[{low}, {high}]"
-
-
 def _found(one: ClaimResult) -> Iterator[str]:
     """Yield what a reader must know besides the verdict, in sentences."""
     if one.extension is not None:
         yield f"An extension: {one.extension}"
+    way = one.corpora[0].trajectory if one.verdict is not None else None
+    if way is not None and way.sentence not in (one.verdict and one.verdict.reason or ""):
+        settled = "converged" if way.converged else f"not converged: {way.why_not_converged}"
+        yield f"Over the ladder, the effect {way.sentence}; {settled}."
     for corpus in one.corpora:
         if corpus.collapsed:
             yield f"Collapsed on {corpus.corpus}: {_collapsed(corpus)}; left out."
     for corpus in one.corpora[1:]:
         yield f"On {corpus.corpus}: {_on_corpus(corpus)}."
-    yield from map(_pooled_sentence, one.pooled)
+    yield from map(pooled_sentence, one.pooled)
 
 
 def _collapsed(corpus: CorpusResult) -> str:
@@ -288,35 +136,35 @@ def _facts_of_corpus(corpus: CorpusResult) -> Iterator[str]:
         )
     if way is not None:
         yield from _way(way)
-    if last.middle is not None:
-        yield f"effect of the interquartile means {format_number(last.middle, DECIMALS)}"
-    if last.improvement is not None:
-        yield f"probability of improvement {format_number(100 * last.improvement)}%"
-    if last.slope is not None:
-        yield f"beside it, in BLEU for every ten words: {format_number(last.slope, DECIMALS)}"
+    yield f"effect of the interquartile means {format_number(last.middle, DECIMALS)}"
+    yield f"probability of improvement {format_number(100 * last.improvement)}%"
+    if last.beside is not None:
+        slope = format_estimate(last.beside, DECIMALS)
+        yield f"the same claim about BLEU for every ten words, which has a floor: {slope}"
 
 
 def _way(way: Trajectory) -> Iterator[str]:
-    yield f"{'converged' if way.converged else 'not converged'}: {way.sentence}"
     if way.falls:
         falls = ", ".join(f"{name} {100 * fall:.1f}%" for name, fall in way.falls.items())
-        yield f"fall of the validation loss from the last rung but one: {falls}"
-    limits = [f"{name} {_limit(each)}" for name, each in way.losses.items()]
+        yield f"fall of the validation loss with the last doubling: {falls}"
+    if way.change is not None:
+        change = format_number(way.change, DECIMALS, signed=True)
+        ends = "" if way.change_interval is None else f" {format_ends(way.change_interval)} (90%)"
+        yield f"change of the effect over the last two doublings: {change}{ends}"
     if way.effect is not None:
-        limits.insert(0, f"effect {_limit(way.effect)}")
-    if limits:
-        yield f"extrapolated, not measured (L∞ of L∞ + a·B^−b): {'; '.join(limits)}"
-    if way.held_out is not None:
-        yield f"the law, tested on the last rung: {_held_out(way.held_out)}"
+        yield f"effect, extrapolated, not measured: {_limit(way.effect)}"
+    for system, limit in way.losses.items():
+        yield f"validation loss of {system}, extrapolated, not measured: {_limit(limit)}"
 
 
 def _limit(each: Extrapolation) -> str:
-    return format_effect(each.limit, each.interval)
-
-
-def _held_out(each: HeldOut) -> str:
-    seen = format_number(each.seen, DECIMALS)
-    return f"foretold {format_effect(each.foretold, each.interval)}, seen {seen}"
+    """Return the limit of L∞ + a·B^−b, and how the law foretold the last rung."""
+    limit = format_effect(each.limit, each.interval)
+    if (test := each.held_out) is None:
+        return limit
+    seen = format_number(test.seen, DECIMALS)
+    foretold = format_effect(test.foretold, test.interval)
+    return f"{limit}; from the rungs before, it foretells {foretold} for the last one: {seen}"
 
 
 class PublishedComparison(NamedTuple):
@@ -393,13 +241,15 @@ def _rows(flavour: Flavour, evidence: Evidence) -> tuple[int, ...]:
 
 
 @cache
-def _unknown(run: RunOutput) -> set[int]:
+def _unknown(run: ClaimRun) -> set[int]:
     # The test set itself has the sentences that any run of the command does not know.
     return {row for row, each in enumerate(read_predictions(run.folder)) if each.unknown}
 
 
 @cache
-def _score(flavour: Flavour, run: RunOutput, rows: tuple[int, ...]) -> float:
-    hypotheses = [run.output.hypotheses[row] for row in rows]
+def _score(flavour: Flavour, run: ClaimRun, rows: tuple[int, ...]) -> float:
+    lines = read_predictions(run.folder)
     references = [run.test.references[row] for row in rows]
-    return flavour.score(hypotheses, references, run.result.data.target)
+    return flavour.score(
+        [lines[row].hypothesis for row in rows], references, run.result.data.target
+    )

@@ -67,7 +67,8 @@ def _table(results: Sequence[ClaimResult]) -> Iterator[str]:
             margin = format_number(margin_of(one.corpora[0], one).size, 2)
         corrected = one.corrected.outcome if one.corrected else NOTHING
         cells = (f"`{one.claim.name}`", one.claim.statement, effect, margin, unit_of(one.claim))
-        yield f"| {' | '.join((*cells, outcome_of(one), corrected))} |"
+        row = (cell.replace("|", "\\|") for cell in (*cells, outcome_of(one), corrected))
+        yield f"| {' | '.join(row)} |"
 
 
 def _item(one: ClaimResult, scale: Scale) -> str:

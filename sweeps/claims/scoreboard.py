@@ -1,16 +1,22 @@
-"""The scoreboard: verdicts of claims, and the scale at which they were run."""
+"""What came out, in words: the verdict on a claim with its scope, and how many claims came out how.
+
+Claims and extensions are counted apart: an extension tests more, or something else, than its paper
+says.
+"""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple, Self
 
-from lightning_modules.figures.forest_chart import Effect
 from lightning_modules.metrics.bootstrap import Estimate
+from lightning_modules.metrics.resampling import Interval
 from lightning_modules.runs.settings import RESULTS, key_of, overrides_that_affect
 from sweeps.claims.claim import Claim, TierName
-from sweeps.claims.evidence import ClaimResult
-from sweeps.claims.verdict import Outcome, Verdict
-from sweeps.comparison.tables import Cell, Column, Table
+from sweeps.claims.evidence import ClaimResult, CorpusResult, RungResult
+from sweeps.claims.families import expected_wrong
+from sweeps.claims.pooling import PooledEffect
+from sweeps.claims.verdict import Margin, Outcome, Verdict
+from sweeps.comparison.numbers import format_estimate, format_number, in_words
 
 SCOPES: dict[TierName, str] = {
     "laptop": "at laptop scale on a synthetic corpus",
@@ -32,46 +38,42 @@ UNMARKED = (
 )
 """Keys that say where a corpus lies, or on what and how fast numbers are computed, which rounds
 them differently; none says what is tested."""
+BUDGETS = ("target_tokens", "updates", "flops", "seconds")
+NO_VERDICT, NOT_RUN = "no verdict", "not run"
+TUNED = "tuned alike"
+CHANGES = "changed by"  # where a table says which overrides changed its tier
+NAME, TITLE = "claims", "Published claims, tested again"
+ORDER = [*map(str, Outcome), NO_VERDICT, NOT_RUN]
+"""Outcomes in the order in which claims are shown."""
+DECIMALS = 2
 
 
 class Scale(NamedTuple):
-    """A tier, and what a command changed of the tier."""
+    """A tier, what a command changed of the tier, and the registration of the claims."""
 
     tier: TierName
     changes: tuple[str, ...] = ()  # overrides of the command that may change results
+    registration: str | None = None  # its hash
+    deviations: tuple[str, ...] = ()  # what differs from the registration, a line each
 
     @classmethod
-    def of(cls, tier: TierName, shared: Sequence[str]) -> Self:
+    def of(
+        cls,
+        tier: TierName,
+        shared: Sequence[str],
+        registration: str | None = None,
+        deviations: Sequence[str] = (),
+    ) -> Self:
         """Return the scale of a command with overrides that every run takes."""
         found = overrides_that_affect(shared, RESULTS)
-        return cls(tier, tuple(each for each in found if key_of(each) not in UNMARKED))
+        changes = tuple(each for each in found if key_of(each) not in UNMARKED)
+        return cls(tier, changes, registration, tuple(deviations))
 
     @property
     def scope(self) -> str:
         """What the verdicts are about."""
         changed = f", changed by {' '.join(self.changes)}" if self.changes else ""
         return f"{SCOPES[self.tier]}{changed}"
-
-
-NAME, TITLE = "claims", "Published claims, tested again"
-NO_VERDICT, NOT_RUN = "no verdict", "not run"
-PRINTED = ("claim", "published", "ours", "verdict", "untuned")
-"""Columns that a terminal has room for."""
-ON_PAGE = (
-    *("claim", "statement", "published", "ours", "margin"),
-    *("verdict", "corrected", "on_trained", "untuned"),
-)
-"""Columns of the table on the page, which tells all else below it."""
-NARROWER = (
-    "The verdict “did not hold” (of a claim of no difference: “held”) rests on the 90% interval, "
-    "which is shorter: the 95% interval of such a claim may reach across the smallest effect that "
-    "counts."
-)
-"""Why an effect that is shown may look undecided beside its verdict."""
-TUNED = "tuned alike"
-CHANGES = "changed by"  # where a table says which overrides changed its tier
-OPTIONAL = ("on_trained", "untuned")
-"""What begins the keys of columns that are left out if they are empty."""
 
 
 def outcome_of(one: ClaimResult) -> str:
@@ -81,6 +83,28 @@ def outcome_of(one: ClaimResult) -> str:
     return NO_VERDICT if one.verdict is None else str(one.verdict.outcome)
 
 
+def in_order(results: Sequence[ClaimResult]) -> list[ClaimResult]:
+    """Return claims before extensions, each by outcome, then by effect in multiples of margins."""
+    return sorted(
+        results,
+        key=lambda one: (
+            one.extension is not None,
+            ORDER.index(outcome_of(one)),
+            -(in_margins(one) or 0.0),
+        ),
+    )
+
+
+def in_margins(one: ClaimResult) -> float | None:
+    """Return the effect as a multiple of the smallest effect that counts; None without one."""
+    return None if one.verdict is None else one.verdict.effect / margin_of(one.corpora[0], one).size
+
+
+def margin_of(corpus: CorpusResult, one: ClaimResult) -> Margin:
+    """Return the smallest effect that counts on a corpus, in the unit of the quantity."""
+    return corpus.margin or Margin(one.claim.margin.value, one.claim.says)
+
+
 def effect_of(verdict: Verdict | None) -> Estimate | None:
     """Return the effect of a claim with its interval; None without a verdict."""
     if verdict is None:
@@ -88,115 +112,124 @@ def effect_of(verdict: Verdict | None) -> Estimate | None:
     return Estimate(verdict.effect, *(verdict.interval or (None, None)))
 
 
-def _decided(verdict: Verdict | None) -> str | None:
-    return None if verdict is None else str(verdict.outcome)
+def unit_of(claim: Claim) -> str:
+    """Return the unit of the effect of a claim, for readers."""
+    measure, score = claim.measure, claim.measure.metric.label
+    if measure.kind == "order":
+        return f"Kendall's τ of {score}"
+    if measure.kind in ("kept", "kept_difference"):
+        return f"share of {score} on short sentences"
+    if measure.kind in ("slope", "slope_difference"):
+        log = getattr(measure, "log", False)
+        return f"{f'log of {score}' if log else score} for every ten words"
+    return score
 
 
-def _place(claim: Claim) -> str:
-    return f"{claim.paper.authors} ({claim.paper.year}), {claim.place}"
+def budget_of(rung: RungResult) -> str:
+    """Return up to which budget a rung was trained: ``800,000 target tokens``."""
+    runs = next(iter(rung.evidence.runs.values()))
+    budget = runs[0].result.config.get("budget", {})
+    kind = next((kind for kind in BUDGETS if budget.get(kind) is not None), BUDGETS[0])
+    amount = f"{rung.amount:,.0f}" if rung.amount < 1e10 else f"{rung.amount:.3g}"
+    return f"{amount} {kind.replace('_', ' ')}"
 
 
-def _reason(one: ClaimResult) -> str | None:
-    return one.failure or one.not_run or (one.requirement.text() if one.requirement else None)
+def verdict_sentence(one: ClaimResult, scale: Scale) -> str:
+    """Return the verdict on a claim with its scope and its reason, in a sentence or two."""
+    if one.not_run is not None:
+        return f"Not run: {one.not_run}."
+    verdict = one.verdict
+    if verdict is None:
+        return f"No verdict: {one.failure}."
+    corpus = one.corpora[0]
+    said = f"{verdict.outcome.capitalize()} {scale.scope}, up to {budget_of(corpus.rungs[-1])}"
+    shown = f"{format_effect(verdict.effect, verdict.interval)} {unit_of(one.claim)}"
+    if verdict.outcome is Outcome.NOT_FAIR:
+        return f"{said}: {verdict.reason}."
+    if verdict.outcome is Outcome.UNDECIDED:
+        return f"{said}: {shown}; {verdict.reason or _undecided(one)}."
+    said = f"{said}: {shown}, {_where(verdict.outcome, margin_of(corpus, one))}."
+    if one.corrected is not None and one.corrected.outcome is not verdict.outcome:
+        said += f" {one.corrected.outcome.capitalize()} after the corrections for many claims."
+    return said
 
 
-def _minutes(one: ClaimResult) -> float | None:
-    return None if one.evidence is None else one.evidence.seconds / 60
+def format_effect(effect: float, interval: Interval | None) -> str:
+    """Return an effect with its interval, for readers."""
+    return format_estimate(Estimate(effect, *(interval or (None, None))), DECIMALS)
 
 
-COLUMNS: Sequence[tuple[Column, Callable[[ClaimResult], Cell]]] = (
-    (Column("claim", "claim"), lambda one: one.claim.name),
-    (Column("statement", "statement"), lambda one: one.claim.statement),
-    (Column("place", "paper"), lambda one: _place(one.claim)),
-    (Column("measured", "measured"), lambda one: one.claim.measure.metric.label),
-    (Column("published", "published effect", "number", 2), lambda one: one.claim.published_effect),
-    (Column("ours", "our effect", "estimate", 2), lambda one: effect_of(one.verdict)),
-    (Column("margin", "least effect", "number", 2), lambda one: one.claim.margin.value),
-    (Column("seeds", "seeds", "count"), lambda one: one.verdict.seeds if one.verdict else None),
-    (Column("verdict", "verdict"), outcome_of),
-    (Column("corrected", "after Holm"), lambda one: _decided(one.corrected)),
-    (
-        Column("on_trained_effect", "effect, trained lengths", "estimate", 2),
-        lambda one: effect_of(one.on_trained),
-    ),
-    (Column("on_trained", "verdict, trained lengths"), lambda one: _decided(one.on_trained)),
-    (
-        Column("untuned_effect", "effect, untuned", "estimate", 2),
-        lambda one: effect_of(one.untuned),
-    ),
-    (Column("untuned", "verdict, untuned"), lambda one: _decided(one.untuned)),
-    (Column("minutes", "training (min)", "number"), _minutes),
-    (Column("why", "reason, or what would decide"), _reason),
-)
-EVERY_COLUMN = [column.key for column, _ in COLUMNS]
-
-
-def scoreboard(
-    results: Sequence[ClaimResult], scale: Scale, shown: Collection[str] = EVERY_COLUMN
-) -> Table:
-    """Return a row for every claim, also for those without a verdict.
-
-    ``shown`` are the keys of the columns; those of other verdicts on the same claims are left out
-    if there are none.
-    """
-    cells = {column: [cell(one) for one in results] for column, cell in COLUMNS}
-    columns = [
-        column
-        for column, of_claims in cells.items()
-        if column.key in shown and not (column.key.startswith(OPTIONAL) and not any(of_claims))
-    ]
-    return Table(
-        NAME,
-        TITLE,
-        columns,
-        [[cells[column][row] for column in columns] for row in range(len(results))],
-        {
-            "tier": scale.tier,
-            **({CHANGES: " ".join(scale.changes)} if scale.changes else {}),
-            "claims": len(results),
-            "learning rates": TUNED if any(one.tuned for one in results) else "of the files",
-        },
-        f"Verdicts reach no farther than this: {scale.scope}. Effects, with 95% intervals over "
-        "seeds and test sentences, are above 0 in the direction of the claim. "
-        f"{NARROWER} Holm's correction is over the claims of this table. “Trained "
-        "lengths”: the same on test sentences no longer than those of training, where a claim is "
-        "about no lengths.",
+def pooled_sentence(pooled: PooledEffect) -> str:
+    """Return an effect over several corpora as a sentence."""
+    kind = "corpora of real text" if pooled.real else "synthetic corpora"
+    outcome = f"; {pooled.outcome}" if pooled.outcome else ""
+    return (
+        f"Over {len(pooled.corpora)} {kind}: {format_effect(pooled.effect, pooled.interval)} "
+        f"({pooled.scale}); it deviates by τ = {format_number(pooled.tau, DECIMALS)} over corpora; "
+        f"in a new corpus {format_ends(pooled.prediction)}{outcome}."
     )
+
+
+def format_ends(interval: Interval) -> str:
+    """Return the ends of an interval, for readers."""
+    low, high = (format_number(end, DECIMALS) for end in interval)
+    return f"[{low}, {high}]"
+
+
+def _undecided(one: ClaimResult) -> str:
+    margin = format_number(margin_of(one.corpora[0], one).size, DECIMALS)
+    return f"the interval is too wide for a smallest effect that counts of {margin}"
+
+
+def _where(outcome: Outcome, margin: Margin) -> str:
+    """Return where the interval of a decided claim lies."""
+    size, below = (format_number(sign * margin.size, DECIMALS) for sign in (1, -1))
+    supported, equal = outcome is Outcome.SUPPORTED, margin.says == "no_difference"
+    if outcome is Outcome.NEGLIGIBLE or (supported and equal):
+        return f"the 90% interval inside ±{size}, too small to count"
+    if equal:
+        return f"all of the interval outside ±{size}"
+    threshold = size if supported and margin.says == "larger" else below
+    return f"all of the interval {'above' if supported else 'below'} {threshold}"
+
+
+def counted(results: Sequence[ClaimResult]) -> str:
+    """Return how many of some claims came out how."""
+    counts = Counter(map(outcome_of, results))
+    return in_words([f"{counts[outcome]} {outcome}" for outcome in ORDER if counts[outcome]])
+
+
+def parts(results: Sequence[ClaimResult]) -> tuple[list[ClaimResult], list[ClaimResult]]:
+    """Return the claims that were run, and the extensions that were run."""
+    run = [one for one in results if one.not_run is None]
+    claims = [one for one in run if one.extension is None]
+    return claims, [one for one in run if one.extension is not None]
 
 
 def summary(results: Sequence[ClaimResult], scale: Scale) -> str:
-    """Return how many claims held, did not hold, and stayed open, in one line."""
-    named = _counted(one.verdict for one in results)
-    counts = Counter(outcome_of(one) for one in results)
-    if lost := counts[NO_VERDICT]:
-        named += f", {lost} without a verdict"
-    if not_run := counts[NOT_RUN]:
-        named += f", {not_run} not run"
-    corrected = _counted(one.corrected for one in results)
-    return (
-        f"{len(results)} claims: {named}; after Holm's correction over all: {corrected}; "
-        f"{scale.scope}"
-    )
+    """Return how many claims and extensions came out how, and up to which budget."""
+    claims, extensions = parts(results)
+    said = [_summary_of("claim", claims)] if claims else []
+    said += [_summary_of("extension", extensions)] if extensions else []
+    if not_run := len(results) - len(claims) - len(extensions):
+        said.append(f"{not_run} not run")
+    longest = [one.corpora[0].rungs[-1] for one in (*claims, *extensions) if one.verdict]
+    budget = max(longest, key=lambda rung: rung.amount, default=None)
+    until = f", up to {budget_of(budget)}" if budget else ""
+    return f"{'; '.join(said)}; {scale.scope}{until}"
 
 
-def _counted(verdicts: Iterable[Verdict | None]) -> str:
-    counts = Counter(verdict.outcome for verdict in verdicts if verdict is not None)
-    return ", ".join(f"{counts[outcome]} {outcome}" for outcome in Outcome)
+def _summary_of(what: str, results: Sequence[ClaimResult]) -> str:
+    corrected = Counter(one.corrected.outcome for one in results if one.corrected is not None)
+    decided = [outcome for outcome in Outcome if outcome.decided and corrected[outcome]]
+    left = in_words([f"{corrected[outcome]} {outcome}" for outcome in decided] or ["none decided"])
+    ending = "s"[: len(results) > 1]
+    return f"{len(results)} {what}{ending}: {counted(results)} (after the corrections: {left})"
 
 
-def effects_of(results: Sequence[ClaimResult]) -> list[Effect]:
-    """Return the rows of the forest plot: one for each claim with a verdict."""
-    return [_row_of_forest(one.claim, one.verdict) for one in results if one.verdict is not None]
-
-
-def _row_of_forest(claim: Claim, verdict: Verdict) -> Effect:
-    margin, published = claim.margin.value, claim.published_effect
-    low, high = verdict.interval or (None, None)
-    return Effect(
-        claim=claim.name,
-        outcome=str(verdict.outcome),
-        effect=verdict.effect / margin,
-        low=None if low is None else low / margin,
-        high=None if high is None else high / margin,
-        published=None if published is None else published / margin,
-    )
+def wrong_verdicts(results: Sequence[ClaimResult]) -> str:
+    """Return how many verdicts may be expected to be wrong, as a sentence."""
+    verdicts = [one.verdict for one in results if one.verdict is not None]
+    decided = sum(verdict.outcome.decided for verdict in verdicts)
+    wrong = format_number(expected_wrong(verdicts), 1)
+    return f"Of {decided} decided verdicts, up to {wrong} may be expected to be wrong (5% each)."

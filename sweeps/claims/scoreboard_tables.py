@@ -2,11 +2,9 @@
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 
-import numpy as np
-
 from lightning_modules.figures.forest_chart import Effect
 from sweeps.claims.claim import Claim
-from sweeps.claims.evidence import ClaimResult, CorpusResult, RungResult
+from sweeps.claims.evidence import ClaimResult, ClaimRun, CorpusResult, RungResult
 from sweeps.claims.scoreboard import (
     CHANGES,
     DECIMALS,
@@ -116,34 +114,38 @@ def _origin(results: Sequence[ClaimResult], scale: Scale) -> dict[str, str | int
 SEED_COLUMNS = (
     *(Column("claim", "claim"), Column("corpus", "corpus"), Column("rung", "rung", "size")),
     *(Column("system", "system"), Column("seed", "seed", "count")),
-    *(Column("score", "score", "number", 4), Column("loss", "validation loss", "number", 4)),
-    Column("collapsed", "collapsed"),
+    *(Column("score", "score", "number", 4), Column("bleu", "BLEU", "number", 4)),
+    *(Column("loss", "validation loss", "number", 4), Column("collapsed", "collapsed")),
 )
 
 
 def seeds_table(results: Sequence[ClaimResult], scale: Scale) -> Table:
     """Return a row for each training of each claim at each rung on each corpus.
 
-    The score is the quantity of the claim. A training that collapsed has none, as it is left out.
+    The score is the quantity of the claim. A training that collapsed has none: it is left out.
     """
     rows = [
         [one.claim.name, corpus.corpus, *row]
         for one in results
         for corpus in one.corpora
         for rung in corpus.rungs
-        for row in _trainings(corpus, rung)
+        for row in _trainings(rung)
     ]
     return Table(SEEDS_NAME, SEEDS_TITLE, SEED_COLUMNS, rows, _origin(results, scale))
 
 
-def _trainings(corpus: CorpusResult, rung: RungResult) -> Iterator[list[Cell]]:
+def _trainings(rung: RungResult) -> Iterator[list[Cell]]:
     for system, values in rung.values.items():
-        losses = rung.losses.get(system, np.full(len(values), np.nan))
-        for seed, value, loss in zip(rung.seeds[system], values, losses, strict=True):
-            known = None if np.isnan(loss) else float(loss)
-            yield [rung.amount, system, seed, float(value), known, "no"]
-        for seed in corpus.collapsed.get(system, ()):
-            yield [rung.amount, system, seed, None, None, "yes"]
+        for run, value in zip(rung.evidence.runs[system], values, strict=True):
+            yield _training(rung, system, run, float(value))
+        for run in rung.lost.get(system, ()):
+            yield _training(rung, system, run, None)
+
+
+def _training(rung: RungResult, system: str, run: ClaimRun, value: float | None) -> list[Cell]:
+    scores, loss = run.result.scores, run.result.training.val_loss
+    collapsed = "yes" if value is None else "no"
+    return [rung.amount, system, run.seed, value, scores.get("bleu"), loss, collapsed]
 
 
 def effects_of(results: Sequence[ClaimResult]) -> list[Effect]:

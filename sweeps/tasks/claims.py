@@ -39,8 +39,9 @@ from sweeps.claims.plan import (
     whole,
 )
 from sweeps.claims.registration import RegisteredFile, Registration
-from sweeps.claims.scoreboard import NO_VERDICT, NOT_RUN, PRINTED, Scale, scoreboard, summary
+from sweeps.claims.scoreboard import NO_VERDICT, NOT_RUN, Scale, summary
 from sweeps.claims.scoreboard_page import publish_scoreboard, write_scoreboard
+from sweeps.claims.scoreboard_tables import PRINTED, scoreboard
 from sweeps.claims.tuning import (
     FILE,
     rates_table,

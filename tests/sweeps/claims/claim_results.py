@@ -10,7 +10,7 @@ import numpy as np
 from lightning_modules.metrics.resampling import Interval
 from lightning_modules.runs.schema import Result
 from sweeps.claims.claim import QUESTIONS
-from sweeps.claims.evidence import ClaimResult, CorpusResult, Evidence, RungResult
+from sweeps.claims.evidence import ClaimResult, ClaimRun, CorpusResult, Evidence, RungResult
 from sweeps.claims.pooling import CorpusEffect, PooledEffect
 from sweeps.claims.trajectory import Extrapolation, HeldOut, Trajectory
 from sweeps.claims.verdict import Margin, Outcome, Verdict
@@ -28,20 +28,22 @@ NO_REGIME = dict.fromkeys(QUESTIONS, True) | {"regime": False, "why": "Models do
 QUOTE = {"text": "the performance drops", "section": "5.2.2", "read": "2026-11-28"}
 
 
-def evidence(systems: Sequence[str], rung: float) -> Evidence:
+def evidence(
+    systems: Sequence[str], rung: float, lost: Mapping[str, Sequence[int]] | None = None
+) -> Evidence:
     """The runs of systems, as far as the page reads them."""
     runs = {
-        system: [
-            SimpleNamespace(result=Result(**result(seed=seed, config=_budget(rung))))
-            for seed in SEEDS
-        ]
+        system: [run(seed, rung) for seed in SEEDS if seed not in (lost or {}).get(system, ())]
         for system in systems
     }
     return cast(Evidence, SimpleNamespace(runs=runs, seconds=SECONDS))
 
 
-def _budget(rung: float) -> dict[str, Any]:
-    return {"budget": {"target_tokens": int(rung)}}
+def run(seed: int, rung: float, bleu: float = 85.0) -> ClaimRun:
+    """A run, as far as the page reads it."""
+    config = {"budget": {"target_tokens": int(rung)}}
+    made = result(seed=seed, config=config, scores={"bleu": bleu + seed / 10})
+    return cast(ClaimRun, SimpleNamespace(seed=seed, result=Result(**made)))
 
 
 def on_corpus(
@@ -73,12 +75,12 @@ def on_corpus(
                 values=values,
                 seeds=seeds,
                 losses={system: np.full(len(seeds[system]), 3.0 - place) for system in systems},
-                evidence=evidence(systems, amount),
+                evidence=evidence(systems, amount, lost),
                 middle=effect,
                 improvement=0.9,
+                lost={key: [run(seed, amount, 3.0) for seed in of] for key, of in lost.items()},
             )
         )
-    way = f"goes from {effects[0]:g} to {effects[-1]:g}"
     return CorpusResult(
         corpus=corpus,
         rungs=rungs,
@@ -92,13 +94,13 @@ def on_corpus(
             falls=dict.fromkeys(systems, 0.012),
             change=0.1,
             change_interval=Interval(-0.2, 0.4),
-            converged=converged,
-            crosses=None,
-            losses={systems[0]: Extrapolation(2.5, Interval(2.4, 2.6))},
-            effect=Extrapolation(effects[-1] + 1, Interval(effects[-1], effects[-1] + 2)),
-            held_out=HeldOut(effects[-1], Interval(effects[-1] - 1, effects[-1] + 1), effects[-1]),
-            held_out_losses={},
-            sentence=way,
+            why_not_converged=None if converged else "the effect still moves",
+            losses={systems[0]: Extrapolation(2.5, Interval(2.4, 2.6), None)},
+            effect=Extrapolation(
+                effects[-1] + 1,
+                Interval(effects[-1], effects[-1] + 2),
+                HeldOut(effects[-1] - 0.5, Interval(effects[-1] - 1, effects[-1]), effects[-1]),
+            ),
         ),
         verdict=rungs[-1].verdict,
     )

@@ -1,0 +1,234 @@
+"""The charts of a claim's card: ladders of its effect and its systems, lengths, corpora.
+
+They are data alone; ``lightning_modules.figures.ladder_chart`` describes the charts.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lightning_modules.figures.ladder_chart import (
+    CORPORA,
+    LADDER,
+    LENGTHS,
+    ROW,
+    SYSTEMS,
+    DataChart,
+    Rows,
+)
+from lightning_modules.figures.system_looks import DASHES, SHAPES, Look, looks_of
+from lightning_modules.metrics.resampling import Interval
+from lightning_modules.runs.settings import key_of
+from sweeps.claims.claim import Claim, TierName
+from sweeps.claims.evidence import ClaimResult, ClaimRun, CorpusResult, RungResult
+from sweeps.claims.measures import ALL
+from sweeps.claims.pooling import PooledEffect
+from sweeps.claims.scoreboard import margin_of, pooled_sentence, unit_of
+
+GLYPHS = dict(zip(SHAPES, "●■▲◆✚▼▶◀", strict=True))
+"""Marks of systems as letters, for the key beside a chart."""
+DEFAULT_MODEL = "bahdanau"  # of `conf/config.yaml`
+POOLED = "pooled"
+ABOUT_LENGTH = ("slope", "slope_difference", "kept", "kept_difference")
+"""Kinds of measures whose cards show scores against length."""
+Looks = Mapping[str, Look]  # by system
+
+
+class Key(NamedTuple):
+    """How a system is drawn on a card."""
+
+    system: str
+    glyph: str
+    colour: str
+
+
+def system_looks(claim: Claim, tier: TierName) -> dict[str, Look]:
+    """Return the look of each system of a claim: the colour is that of its model in all figures.
+
+    Systems of one model differ in mark and dash.
+    """
+    models = {system: _model(claim.overrides(system, tier)) for system in claim.systems}
+    of_models = looks_of(dict.fromkeys(models.values()))
+    looks: dict[str, Look] = {}
+    for system, model in models.items():
+        looks[system] = _unlike(of_models[model], looks.values())
+    return looks
+
+
+def _model(overrides: Sequence[str]) -> str:
+    chosen = [each.partition("=")[2] for each in overrides if key_of(each) == "model"]
+    return chosen[-1] if chosen else DEFAULT_MODEL
+
+
+def _unlike(look: Look, used: Collection[Look]) -> Look:
+    """Return a look in the same colour with a mark that no other system of the colour has."""
+    same = [each for each in used if each.colour == look.colour]
+    if not same:
+        return look
+    marks = {each.shape for each in same}
+    shape = next((shape for shape in (look.shape, *SHAPES) if shape not in marks), look.shape)
+    return Look(look.colour, shape, DASHES[len(same) % len(DASHES)])
+
+
+def keys_of(looks: Looks) -> list[Key]:
+    """Return the key that stands beside the charts of systems."""
+    return [Key(system, GLYPHS[look.shape], look.colour) for system, look in looks.items()]
+
+
+def corpus_charts(corpus: CorpusResult, one: ClaimResult, looks: Looks) -> dict[str, DataChart]:
+    """Return the charts of a claim on one corpus by their kinds; none without rungs."""
+    if not corpus.rungs:
+        return {}
+    return _ladders(corpus, one, looks) | _by_length(corpus, one, looks)
+
+
+def _ladders(corpus: CorpusResult, one: ClaimResult, looks: Looks) -> dict[str, DataChart]:
+    """Return the ladder of the effect and that of the systems on one corpus."""
+    size, unit = margin_of(corpus, one).size, unit_of(one.claim)
+    effect = {
+        "margin": [{"low": -size, "high": size}],
+        "seeds": [
+            {"rung": rung.amount, "seed": seed, "effect": value}
+            for rung in corpus.rungs
+            for seed, value in effects_of_seeds(one.claim, rung).items()
+        ],
+        "rungs": [
+            {
+                "rung": rung.amount,
+                "effect": rung.verdict.effect,
+                **_ends(rung.verdict.interval, rung.verdict.effect),
+            }
+            for rung in corpus.rungs
+        ],
+    }
+    points = [
+        {"rung": rung.amount, "system": system, "seed": seed, "value": float(value)}
+        for rung in corpus.rungs
+        for system, values in rung.values.items()
+        for seed, value in zip(rung.seeds[system], values, strict=True)
+    ]
+    lost = [
+        {"rung": rung.amount, "system": system, "seed": run.seed, "value": score}
+        for rung in corpus.rungs
+        for system, runs in rung.lost.items()
+        for run in runs
+        if (score := _comparable_score(one.claim, run)) is not None
+    ]
+    way = corpus.trajectory.sentence if corpus.trajectory else ""
+    return {
+        LADDER: DataChart(
+            LADDER,
+            effect,
+            f"Effect on {corpus.corpus}: {unit}",
+            f"Effect of {one.claim.name} on {corpus.corpus} at each budget: {way}",
+        ),
+        SYSTEMS: DataChart(
+            SYSTEMS,
+            _of_systems("rung", points, lost, looks),
+            f"Systems on {corpus.corpus}",
+            f"Systems of {one.claim.name} on {corpus.corpus} at each budget, a mark for each seed.",
+        ),
+    }
+
+
+def _of_systems(
+    x: str, points: Sequence[dict[str, Any]], lost: Sequence[dict[str, Any]], looks: Looks
+) -> dict[str, Rows]:
+    """Return the data of a chart of systems: values of seeds, and their means at each ``x``."""
+    values: dict[tuple[str, float], list[float]] = {}
+    for each in points:
+        values.setdefault((each["system"], each[x]), []).append(each["value"])
+    return {
+        "seeds": [
+            each
+            | {"colour": looks[each["system"]].colour, "shape": looks[each["system"]].shape}
+            | {"collapsed": collapsed}
+            for collapsed, of in ((False, points), (True, lost))
+            for each in of
+        ],
+        "means": [
+            {x: place, "system": system, "value": float(np.mean(found))}
+            | {"colour": looks[system].colour, "dash": looks[system].dash}
+            for (system, place), found in values.items()
+        ],
+    }
+
+
+def _by_length(corpus: CorpusResult, one: ClaimResult, looks: Looks) -> dict[str, DataChart]:
+    """Return the scores against length at the last rung, of a claim about length."""
+    claim, metric = one.claim, one.claim.measure.metric
+    if claim.measure.kind not in ABOUT_LENGTH:
+        return {}
+    evidence = corpus.rungs[-1].evidence
+    means: dict[str, list[float]] = {}  # of the lengths of a group, in each test set
+    for lengths in evidence.lengths.values():
+        for bucket in lengths.buckets:
+            means.setdefault(bucket.bounds.label, []).append(bucket.mean_length or 0.0)
+    points = [
+        {
+            "place": round(float(np.mean(means[bucket.bounds.label])), 1),
+            "system": system,
+            "seed": run.seed,
+            "value": float(metric.score(counts[bucket.index].sum(0))),
+        }
+        for system, runs in evidence.runs.items()
+        for run, counts in zip(runs, evidence.statistics[system], strict=True)
+        for bucket in evidence.lengths[run.seed].buckets
+    ]
+    curves = claim.published.curves if claim.published else {}
+    published = [
+        {"place": place, "value": value, "curve": system}
+        for system, curve in curves.items()
+        for place, value in sorted(curve)
+    ]
+    return {
+        LENGTHS: DataChart(
+            LENGTHS,
+            _of_systems("place", points, (), looks) | {"published": published},
+            f"{metric.label} on {corpus.corpus} by length, last rung",
+            f"{metric.label} of the systems of {claim.name} on {corpus.corpus} by length.",
+        )
+    }
+
+
+def _comparable_score(claim: Claim, run: ClaimRun) -> float | None:
+    """Return the score of a run where that is what the claim measures of a system."""
+    whole = claim.measure.of_scores and getattr(claim.measure, "lengths", ALL) == ALL
+    return run.result.scores.get(claim.measure.score) if whole else None
+
+
+def effects_of_seeds(claim: Claim, rung: RungResult) -> dict[int, float]:
+    """Return the effect of each seed that all systems have: of trainings on the same sample."""
+    by_system = [
+        dict(zip(rung.seeds[system], map(float, rung.values[system]), strict=True))
+        for system in claim.measure.systems
+    ]
+    shared = [seed for seed in by_system[0] if all(seed in of for of in by_system)]
+    return {seed: claim.measure.effect([of[seed] for of in by_system]) for seed in shared}
+
+
+def _ends(interval: Interval | None, effect: float) -> dict[str, float]:
+    low, high = interval or (effect, effect)
+    return {"low": low, "high": high}
+
+
+def forest_of(pooled: PooledEffect) -> DataChart:
+    """Return the forest of the corpora that an effect is pooled over."""
+    low, high = pooled.prediction
+    size = None if pooled.margin is None else pooled.margin.size
+    kind = "real text" if pooled.real else "synthetic corpora"
+    data = {
+        "margin": [] if size is None else [{"low": -size, "high": size}],
+        "corpora": [
+            {"corpus": each.corpus, "effect": each.effect, **_ends(each.interval, each.effect)}
+            for each in pooled.corpora
+        ],
+        "pooled": [
+            {"corpus": POOLED, "effect": pooled.effect, "from": low, "to": high}
+            | _ends(pooled.interval, pooled.effect)
+        ],
+    }
+    title = f"{kind.capitalize()}, {pooled.scale}"
+    rows = len(pooled.corpora) + 1
+    return DataChart(CORPORA, data, title, pooled_sentence(pooled), ROW * rows)
