@@ -45,8 +45,8 @@ class ClaimCorpus(ClaimPart):
 
 
 OWN = ClaimCorpus(name="the paper's", attention=8.93)
-"""At the tier ``paper``, the corpus that each claim names. Attention brings what it brought on WMT14
-from English to French: Bahdanau et al. (2015), Table 1, RNNsearch-50 less RNNencdec-50."""
+"""At the tier ``paper``, the corpus that each claim names. Attention brings what it brought on
+WMT14 from English to French: Bahdanau et al. (2015), Table 1, RNNsearch-50 less RNNencdec-50."""
 
 
 class _Draws(ClaimPart):
