@@ -189,7 +189,7 @@ class Systems:
         self, tier: TierName, shared: Sequence[str], roots: Mapping[str, str] = MappingProxyType({})
     ) -> None:
         self.tier, self.shared, self.roots = tier, shared, roots
-        self._composed: dict[tuple[str, ...], DictConfig] = {}
+        self._composed: dict[tuple[str, ...], tuple[DictConfig, Budget]] = {}
         self._on_corpus: dict[tuple[str, ...], SystemOnCorpus] = {}
         self._runs: dict[tuple[str, ...], PlannedRun] = {}
 
@@ -206,10 +206,12 @@ class Systems:
         overrides = (f"tier={self.tier}", *corpus.choice, *written, *of_claim)
         if overrides not in self._on_corpus:
             where = f"{claim.name}, system {system}"
-            config = self._compose((f"tier={self.tier}", *corpus.choice, *of_claim), where).copy()
+            shared = (f"tier={self.tier}", *corpus.choice, *of_claim)
+            of_all, budget = self._compose(shared, where)
+            config = of_all.copy()
             for key in values.keys() - {*map(key_of, of_claim)}:
                 OmegaConf.update(config, key, values[key])
-            self._on_corpus[overrides] = SystemOnCorpus(config, overrides, read_budget(config))
+            self._on_corpus[overrides] = SystemOnCorpus(config, overrides, budget)
         found = self._on_corpus[overrides]
         if isinstance(claim.measure, AgreementDifference):
             _check_choices(claim.name, claim.measure, found.config)
@@ -223,7 +225,7 @@ class Systems:
         if not local:
             return
         where = f"{claim.name}, system {system}"
-        own = self._compose(tuple(claim.overrides(system, self.tier)), where).data
+        own = self._compose(tuple(claim.overrides(system, self.tier)), where)[0].data
         if (own.source, own.target) != (config.data.source, config.data.target):
             raise UserError(
                 f"claim {claim.name}: asks for {own.source} to {own.target}, and {local[0]} is "
@@ -250,7 +252,8 @@ class Systems:
             return [*own]
         further = claim.contested and self.tier == SYNTHETIC
         more = [2 * budget.amount] if further and budget.rungs else []
-        return [*budget.rungs, budget.amount, *more]
+        lower = [rung for rung in budget.rungs if rung < budget.amount]
+        return [*lower, budget.amount, *more]
 
     def run(
         self,
@@ -286,7 +289,7 @@ class Systems:
             own = [each for each in own if key_of(each) != "data"]
         return [*own, *self.shared]
 
-    def _compose(self, overrides: tuple[str, ...], where: str) -> DictConfig:
+    def _compose(self, overrides: tuple[str, ...], where: str) -> tuple[DictConfig, Budget]:
         if overrides not in self._composed:
             self._composed[overrides] = _checked(overrides, where)
         return self._composed[overrides]
@@ -357,11 +360,14 @@ def whole(amount: float) -> int | float:
     return int(amount) if amount == int(amount) else amount
 
 
-def _checked(overrides: Sequence[str], where: str) -> DictConfig:
+def _checked(overrides: Sequence[str], where: str) -> tuple[DictConfig, Budget]:
+    """Return the configuration of a run, which has no rungs, and its budget, with the rungs."""
     try:
         config = composed(overrides)
+        budget = read_budget(config)
+        config.budget.rungs = []
         check_settings(config, overrides)
-        if read_budget(config).plateau is not None:
+        if budget.plateau is not None:
             raise UserError(
                 "budget.plateau: the systems of a claim train equally long; leave it out"
             )
@@ -369,7 +375,7 @@ def _checked(overrides: Sequence[str], where: str) -> DictConfig:
             build_model(config, SMALL_VOCABULARY, SMALL_VOCABULARY)
     except (HydraException, OmegaConfBaseException, UserError) as error:
         raise UserError(f"claim {where}: {as_user_error(error)}") from None
-    return config
+    return config, budget
 
 
 def _check_choices(name: str, measure: AgreementDifference, config: DictConfig) -> None:

@@ -95,7 +95,7 @@ def test_the_last_rung_is_that_of_the_tier_or_twice_it_for_a_contested_claim(hyd
 
 
 def test_a_system_with_its_own_budget_counts_at_every_rung(hydra_of_conf):
-    claim = with_none("model=seq2seq", "budget.target_tokens=4000", "budget.rungs=[]")
+    claim = with_none("model=seq2seq", "budget.target_tokens=4000")
     plan = planned(claim, seeds=[1])
     assert [run.amount for run in plan.runs] == [1000, 2000, 4000]
     [longer] = [run for run in plan.runs if run.amount == 4000]
@@ -103,7 +103,7 @@ def test_a_system_with_its_own_budget_counts_at_every_rung(hydra_of_conf):
 
 
 def test_a_longer_run_of_the_same_system_is_the_last_rung_of_its_job(hydra_of_conf):
-    longer = [*SYSTEMS["attention"], "budget.target_tokens=4000", "budget.rungs=[]"]
+    longer = [*SYSTEMS["attention"], "budget.target_tokens=4000"]
     plan = planned(a_claim(systems={"attention": longer, "none": SYSTEMS["attention"]}), seeds=[1])
     assert [[run.amount for run in ladder] for ladder in ladders_of(plan.missing)] == [
         [1000, 2000, 4000]
