@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from datamodules.nearest_copy import NEAREST_COPY
 from lightning_modules.metrics.bleu import bleu
 from lightning_modules.metrics.bootstrap import Estimate
+from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.contrast_choices import RANGE, PairChoices
 from lightning_modules.metrics.lengths import Bucket, length_buckets, sentence_lengths
 from lightning_modules.metrics.metric import Array
@@ -142,6 +143,7 @@ class Records:
         self._scoring = scoring
         # Scores of translations that ``scoring.metrics`` left out are counted here.
         self._tests = EvalSetCache(None, scoring, [name for name in TEXT_METRICS if name in scores])
+        self._names = {METRICS[name].statistics for name in ("bleu", *scores)}
         self._runs: dict[Path, ClaimRun] = {}
         self._known: dict[str, ClaimRun] = {}
         self._shortest: dict[int, Bucket] = {}
@@ -211,7 +213,8 @@ class Records:
         lengths, of_same = (each["bleu"][:, 1] for each in (statistics, same.statistics))
         if not np.array_equal(lengths, of_same):
             return None
-        return replace(same, folder=folder, seed=result.seed, result=result, statistics=statistics)
+        kept = self._kept(statistics)
+        return replace(same, folder=folder, seed=result.seed, result=result, statistics=kept)
 
     def _whole(self, folder: Path) -> ClaimRun | None:
         run = read_run(folder)
@@ -227,13 +230,16 @@ class Records:
             folder=folder,
             result=read.result,
             test=read.test,
-            statistics=read.output.statistics,
+            statistics=self._kept(read.output.statistics),
             contrast=read.output.contrast,
             shortest=self._shortest[id(read.test)],
         )
         if read.result.data.fingerprint is not None:
             self._known.setdefault(read.result.data.fingerprint, replace(found, contrast=None))
         return found
+
+    def _kept(self, statistics: Mapping[str, Array]) -> dict[str, Array]:
+        return {name: each for name, each in statistics.items() if name in self._names}
 
     def _sample(self, claim: Claim, runs: Sequence[ClaimRun]) -> "_Sample":
         if isinstance(claim.measure, AgreementDifference):

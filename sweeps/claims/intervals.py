@@ -1,7 +1,7 @@
 """The effect of a claim: what is measured on each seed, differences of systems, and an interval."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import NamedTuple, Self
 
@@ -310,6 +310,17 @@ def rank_agreement(values: Sequence[SystemValues]) -> SystemValues:
         agreement(np.stack([each.observed for each in values])),
         agreement(np.stack(known)) if len(known) == len(values) else None,
     )
+
+
+def agreement_spread(values: SystemValues) -> Spread:
+    """Return the spread of rank agreements, which varies as if one more seed had none.
+
+    τ takes few values, so that a few seeds are often all alike, which does not make their mean
+    certain: n equal seeds and one of 0 vary by τ² / (n + 1) (compare Agresti and Coull 1998).
+    """
+    spread = Spread.of([values])
+    least = spread.means**2 / (spread.seeds + 1)
+    return replace(spread, between_seeds=np.maximum(spread.between_seeds, least))
 
 
 def pair_differences(

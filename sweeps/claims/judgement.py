@@ -224,7 +224,7 @@ def _judge_rung(
     effects = differences.effect(np.stack(cases, axis=-1))
     result = RungResult(
         amount=amount,
-        verdict=judge(Spread.of(values), differences, margin),
+        verdict=judge(measure.spread(values), differences, margin),
         values=dict(zip(measure.systems, (each.observed for each in raw), strict=True)),
         seeds=evidence.seeds,
         losses={key: np.array([run.loss for run in of]) for key, of in evidence.runs.items()},
@@ -353,7 +353,7 @@ def _effects(
             effects = differences.effect(values[0].observed[:, None])
             names = [f"draw-{seed}" for seed in rung.result.seeds[measure.systems[0]]]
             drawn += zip(names, map(float, effects), strict=True)
-        elif (spread := Spread.of(values)).seeds.min() > 1:
+        elif (spread := measure.spread(values)).seeds.min() > 1:
             effect = float(differences.effect(spread.means))
             found.append(CorpusEffect(trial.name, effect, standard_error(spread, differences)))
             alone = replace(spread, seeds=np.ones_like(spread.seeds))

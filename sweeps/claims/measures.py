@@ -19,8 +19,10 @@ from sweeps.claims.intervals import (
     Differences,
     Quantity,
     Rows,
+    Spread,
     SystemValues,
     above,
+    agreement_spread,
     below,
     difference,
     optimum,
@@ -115,6 +117,10 @@ class Measure(ClaimPart):
         Raises ``ValueError`` if the values do not fit together.
         """
         return [*values]
+
+    def spread(self, values: Sequence[SystemValues]) -> Spread:
+        """Return the means of what is compared, and what they vary by."""
+        return Spread.of(values)
 
     def effect(self, values: Sequence[float]) -> float:
         """Return the effect of one value of each of ``systems``, such as published ones."""
@@ -311,6 +317,11 @@ class Order(Measure):
         if len({len(each.observed) for each in values}) > 1:
             raise ValueError("an order needs the same seeds of each system")
         return [rank_agreement(values)]
+
+    @override
+    def spread(self, values: Sequence[SystemValues]) -> Spread:
+        [agreement] = values
+        return agreement_spread(agreement)
 
 
 class Optimum(Measure):

@@ -27,6 +27,7 @@ from sweeps.claims.intervals import (
     Spread,
     SystemValues,
     above,
+    agreement_spread,
     difference,
     effect_interval,
     optimum,
@@ -76,9 +77,11 @@ class Rates(NamedTuple):
         return sum(self)
 
 
+KINDS = (Outcome.SUPPORTED, Outcome.REVERSED, Outcome.NEGLIGIBLE)
+
+
 def rates_of(outcomes: Sequence[Outcome]) -> Rates:
-    kinds = (Outcome.SUPPORTED, Outcome.REVERSED, Outcome.NEGLIGIBLE)
-    return Rates(*(float(np.mean([each is kind for each in outcomes])) for kind in kinds))
+    return Rates(*(float(np.mean([each is kind for each in outcomes])) for kind in KINDS))
 
 
 def wrong(rates: Rates, effect: float, margin: Margin) -> float:
@@ -118,8 +121,7 @@ def verdicts(values: Array, margin: Margin, differences: Differences | None = No
         spread = Spread(means, counts, variances, nothing[0], nothing)
         for outcome, shown in decide(spread, differences or difference(), margin).items():
             shares[outcome] += float(shown.sum()) / count
-    kinds = (Outcome.SUPPORTED, Outcome.REVERSED, Outcome.NEGLIGIBLE)
-    return Rates(*(shares[each] for each in kinds))
+    return Rates(*(shares[each] for each in KINDS))
 
 
 def of_two(effect: float, noise: Noise, seeds: int, count: int, says: Says = "larger") -> Rates:
@@ -170,18 +172,15 @@ def of_optimum(noise: Noise, seeds: int, count: int, alike: bool) -> Rates:
 def of_order(systems: int, step: float, seeds: int, count: int) -> tuple[float, Rates]:
     """An order whose neighbours differ by ``step`` deviations; the margin is its mean τ.
 
-    Returns that τ, at most 0.9, and the outcomes.
+    Returns that τ and the outcomes.
     """
     rng = np.random.default_rng([4, seeds, count])
     scores = step * np.arange(systems)[::-1, None] + rng.normal(size=(count, systems, seeds))
 
-    def tau(of_claim: Array) -> SystemValues:
-        return rank_agreement([SystemValues(each) for each in of_claim])
-
-    taus = [tau(each) for each in scores]
-    true = min(0.9, max(0.05, float(np.mean([each.observed for each in taus]))))
-    judged = [judge(Spread.of([each]), above(0.0), Margin(true)) for each in taus]
-    return true, rates_of([each.outcome for each in judged])
+    taus = [rank_agreement([*map(SystemValues, each)]) for each in scores]
+    true = float(np.mean([each.observed for each in taus]))
+    shown = [decide(agreement_spread(each), above(0.0), Margin(true)) for each in taus]
+    return true, Rates(*(float(np.mean([each[kind] for each in shown])) for kind in KINDS))
 
 
 class Way(NamedTuple):
@@ -228,8 +227,9 @@ def of_trajectory(
         ]
         ladder = Ladder(amounts, values, difference(), {"first": losses}, {})
         found = follow(ladder, MARGIN)
-        verdict = judge(Spread.of(values[-1]), difference(), MARGIN)
-        outcomes.append(verdict.outcome if found.converged else Outcome.UNDECIDED)
+        shown = decide(Spread.of(values[-1]), difference(), MARGIN)
+        decided = [each for each in KINDS if found.converged and shown[each]]
+        outcomes.append((*decided, Outcome.UNDECIDED)[0])
         converged.append(found.converged)
         assert found.effect is not None
         assert found.effect.held_out is not None

@@ -14,6 +14,7 @@ from sweeps.claims.intervals import (
     Draws,
     Spread,
     SystemValues,
+    agreement_spread,
     difference,
     effect_interval,
     pair_differences,
@@ -78,6 +79,13 @@ def test_an_order_is_a_share_of_pairs_in_each_seed():
     assert found.resampled is None
     resampled = [SystemValues(np.array(each), np.array(each)[:, None]) for each in scores]
     assert rank_agreement(resampled).resampled[:, 0] == pytest.approx([1, 1 / 3, -2 / 3])
+
+
+def test_equal_agreements_do_not_make_their_mean_certain():
+    found = agreement_spread(SystemValues(np.ones(5)))
+    assert found.between_seeds[0] == pytest.approx(np.var([1] * 5 + [0], ddof=1))
+    apart = SystemValues(np.array([1, 1, -1, 1, -1.0]))
+    assert agreement_spread(apart).between_seeds == Spread.of([apart]).between_seeds
 
 
 RESAMPLES = Resamples(50, 3)
