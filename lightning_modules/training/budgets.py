@@ -148,6 +148,7 @@ class Budget(BaseModel, extra="forbid"):
     plateau: Annotated[float, Field(gt=0, lt=1)] | None = None
     """Share of the validation loss that a doubling of the target tokens must take off."""
     rungs: list[float] = []  # smaller amounts at which the training is tested too
+    rung_checkpoints: bool = True  # whether runs at these amounts keep their checkpoints
 
     @model_validator(mode="before")
     @classmethod

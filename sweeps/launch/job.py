@@ -2,6 +2,7 @@
 
 import logging
 import os
+import shutil
 import signal
 import sys
 import time
@@ -20,7 +21,7 @@ from datamodules.errors import UserError
 from lightning_modules.ranks.devices import is_rank_zero
 from lightning_modules.runs.checksums import verify_files
 from lightning_modules.runs.job import QUIET, Job, given_overrides
-from lightning_modules.runs.paths import FAILURE, HYDRA
+from lightning_modules.runs.paths import CHECKPOINTS, FAILURE, HYDRA
 from lightning_modules.runs.redaction import redact_files, redacted
 from lightning_modules.runs.setting_checks import check_inputs, check_settings, tasks
 from sweeps.launch.errors import as_user_error, stop
@@ -57,9 +58,11 @@ def run_job(config: DictConfig) -> float | None:
         check_text(config)
         task = import_task(config.task)
         with verify_files(config.verify), _devices(config), _bar(config, hydra):
-            if config.task == TRAIN and config.budget.rungs:
-                train_rungs(config, hydra)
+            has_rungs = config.task == TRAIN and config.budget.rungs
+            left_over = train_rungs(config, hydra) if has_rungs else []
             score: float | None = task(config)
+            for folder in left_over:
+                shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
         return score
     except Exception as error:
         mistake = as_user_error(error)

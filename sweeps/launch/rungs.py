@@ -17,15 +17,16 @@ from sweeps.launch.compose import composed, hydra_job, use_hydra_config
 from sweeps.launch.folders import check_folder
 
 
-def train_rungs(config: DictConfig, hydra: HydraConf) -> None:
+def train_rungs(config: DictConfig, hydra: HydraConf) -> list[Path]:
     """Train and test the rungs of a job; let ``config``, the job's, continue the last of them.
 
-    Raises ``UserError`` for settings or folders that cannot be used.
+    Returns the folders whose checkpoints shall go once the job has ended. Raises ``UserError`` for
+    settings or folders that cannot be used.
     """
     from lightning_modules.tasks.train import train_in  # imports torch
 
     budget = flatten({"budget": OmegaConf.to_container(config.budget, resolve=True)})
-    key, earlier = amount_key(budget), config["continue"]
+    key, earlier, folders = amount_key(budget), config["continue"], list[Path]()
     own = ("budget.rungs", "continue")
     shared = [each for each in given_overrides(hydra) if key_of(each) not in own]
     shared.append("budget.rungs=[]")  # a file of conf/budget may have rungs too
@@ -37,9 +38,11 @@ def train_rungs(config: DictConfig, hydra: HydraConf) -> None:
         with hydra_job(overrides, folder) as (job, settings):
             settings["continue"] = earlier
             train_in(job, settings)
+        folders.append(folder)
         if (folder / CHECKPOINTS / LAST).is_file():  # else deleted, to save room
             earlier = str(folder)
     config["continue"] = earlier
+    return [] if budget["budget.rung_checkpoints"] else folders
 
 
 def _folder_of(overrides: list[str]) -> Path:

@@ -1,7 +1,7 @@
 """``task=claims``: train what published claims need, and say of each what the runs show."""
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -142,7 +142,8 @@ def train_missing(plan: ClaimsPlan, config: DictConfig) -> None:
         others += [(twin, run) for twin in twins]
         if (trained := plan.finished.trainings.get(run.training)) is not None:
             copy_training(trained, run.folder)
-    run_jobs(config, [*map(job_of, ladders_of(first))])
+    tested_again = {run.training for _, run in others}
+    run_jobs(config, [job_of(ladder, tested_again) for ladder in ladders_of(first)])
     for twin, run in others:
         if (run.folder / RESULT).is_file():
             copy_training(run.folder, twin.folder)
@@ -158,12 +159,17 @@ def ladders_of(runs: Sequence[PlannedRun]) -> list[list[PlannedRun]]:
     return [sorted(ladder, key=lambda run: run.amount) for ladder in together.values()]
 
 
-def job_of(ladder: Sequence[PlannedRun]) -> JobPlan:
-    """Return the job that makes the last run of a ladder, and the runs before it as its rungs."""
+def job_of(ladder: Sequence[PlannedRun], tested_again: Collection[str] = ()) -> JobPlan:
+    """Return the job that makes the last run of a ladder, and the runs before it as its rungs.
+
+    Four large checkpoints of each rung would fill a disk, so they go, unless ``tested_again`` has
+    a training of the ladder: then they are copied for another search.
+    """
     *rungs, last = ladder
     amounts = ",".join(str(whole(run.amount)) for run in rungs)
-    overrides = [*last.overrides, f"budget.rungs=[{amounts}]"]
-    return JobPlan(overrides, last.folder, last.folder.name)
+    kept = any(run.training in tested_again for run in rungs)
+    further = [f"budget.rungs=[{amounts}]", f"budget.rung_checkpoints={str(kept).lower()}"]
+    return JobPlan([*last.overrides, *further], last.folder, last.folder.name)
 
 
 def copy_training(trained: Path, folder: Path) -> None:

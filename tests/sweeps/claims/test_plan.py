@@ -73,8 +73,10 @@ def test_the_rungs_of_a_system_are_one_job(plan):
     job = job_of(ladders[0])
     assert job.folder == ladders[0][-1].folder
     assert "budget.target_tokens=2000" in job.overrides
-    assert job.overrides[-1] == "budget.rungs=[1000]"
-    assert job_of(ladders[0][:1]).overrides[-1] == "budget.rungs=[]"
+    assert [*job.overrides[-2:]] == ["budget.rungs=[1000]", "budget.rung_checkpoints=false"]
+    again = job_of(ladders[0], [ladders[0][0].training])  # in another search
+    assert again.overrides[-1] == "budget.rung_checkpoints=true"
+    assert "budget.rungs=[]" in job_of(ladders[0][:1]).overrides
 
 
 def test_a_schedule_that_ends_makes_each_rung_a_training_of_its_own(hydra_of_conf):

@@ -65,6 +65,15 @@ def made_in(folder: Path) -> list[Path]:
 
 
 @pytest.mark.long
+def test_the_checkpoints_of_rungs_may_go_once_the_training_has_ended(space):
+    given = [*places(space / "room"), "budget.updates=9", RUNGS, "budget.rung_checkpoints=false"]
+    assert in_process(*SETTINGS, *given) == 0
+    runs = runs_in(space / "room" / "outputs" / "runs")
+    kept = {updates for updates, run in runs.items() if (run / "checkpoints").exists()}
+    assert (sorted(runs), kept) == ([4, 6, 9], {9})
+
+
+@pytest.mark.long
 def test_a_comparison_of_seeds_has_rungs_beside_it(space):
     out = places(space / "seeds")
     given = [*SETTINGS, *out, "budget.updates=6", "budget.rungs=[4]"]
