@@ -354,9 +354,7 @@ def chosen_claims(
         if why is None:
             corpora[claim.name] = choose_corpora(claim, tier, names, on == EVERY)
             if not corpora[claim.name]:
-                why = (
-                    f"is not for corpora={on}, by its languages or the corpora that its file names"
-                )
+                why = f"is not for corpora={on}: its file names other corpora or languages"
         if why is not None:
             skipped.append(SkippedClaim(claim, why))
     if len(skipped) == len(claims):

@@ -59,7 +59,7 @@ def test_a_plan_trains_nothing(tmp_path, capsys):
     given = ["tier=laptop", "plan=true", "hydra/launcher=basic", f"outputs={tmp_path}"]
     assert in_process("claims=cho2014", *given) == 0
     printed = capsys.readouterr().out
-    assert "missing: 15 of 5 trainings" in printed  # three rungs of five seeds
+    assert "missing: 20 of 5 trainings" in printed  # four rungs of five seeds
     assert "cho2014.falls_with_length" in printed
     assert not list(tmp_path.rglob("result.json"))
 
