@@ -23,7 +23,8 @@ from lightning_modules.runs.schema import Data, Record
 from lightning_modules.tracking.names import data_values, is_wandb
 from lightning_modules.training.budgets import first_budget
 from lightning_modules.training.factories import build_data
-from sweeps.claims.plan import finished_runs, results_here
+from sweeps.claims.job_time import results_here
+from sweeps.claims.plan import finished_runs
 from sweeps.comparison.corpus_tables import HISTOGRAM, cleaning_tables, corpora_table, splits_table
 from sweeps.comparison.table_files import write_tables
 from sweeps.comparison.tables import Table
