@@ -80,7 +80,7 @@ def _found(one: ClaimResult) -> Iterator[str]:
     if one.extension is not None:
         yield f"An extension: {one.extension}"
     way = one.corpora[0].trajectory if one.verdict is not None else None
-    if way is not None and way.sentence not in (one.verdict and one.verdict.reason or ""):
+    if way is not None and way.sentence not in ((one.verdict and one.verdict.reason) or ""):
         settled = "converged" if way.converged else f"not converged: {way.why_not_converged}"
         yield f"Over the ladder, the effect {way.sentence}; {settled}."
     for corpus in one.corpora:
