@@ -97,7 +97,8 @@ def _effects(y: alt.Y, style: Style, page: bool) -> tuple[Chart, Chart]:
     """Return the intervals, and the marks on them."""
     outcomes = list(LOOKS)
     colours, shapes = ([look[part] for look in LOOKS.values()] for part in (0, 1))
-    legend = alt.Legend(orient="top", title=None)
+    columns = alt.ExprRef(f"{ROOM} ? {len(LOOKS)} : 2") if page else len(LOOKS)
+    legend = alt.Legend(orient="top", title=None, columns=columns)
     numbers = {"effect": "effect", "low": "95% from", "high": "to"}
     colour = alt.Color("outcome:N", scale=alt.Scale(domain=outcomes, range=colours), legend=legend)
     base = alt.Chart().encode(

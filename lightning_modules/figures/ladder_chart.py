@@ -47,7 +47,7 @@ def _ladder() -> Chart:
     Data: ``margin`` (low, high), ``seeds`` (rung, seed, effect), ``rungs`` (rung, effect, low,
     high).
     """
-    seeds = _of("seeds").encode(x=_budget("seeds"), y=_value("effect"), detail="seed:N")
+    seeds = _of("seeds").encode(x=_budget("rungs"), y=_value("effect"), detail="seed:N")
     rungs = _of("rungs").encode(
         x=_budget("rungs"),
         tooltip=tooltip(numbers={"rung": "tokens", "effect": "effect", **_INTERVAL}),
@@ -73,14 +73,9 @@ def _systems() -> Chart:
 
 
 def _lengths() -> Chart:
-    """Scores of systems against length, by ``place``; ``published`` (place, value, curve)."""
-    words = alt.Axis(grid=False)
-    x = alt.X("place:Q", title="source words", scale=alt.Scale(zero=False, nice=False), axis=words)
-    published = _of("published").encode(x=x, y=_value("value"), detail="curve:N")
-    line = published.mark_line(strokeDash=[4, 3], color=GREY).encode(
-        tooltip=tooltip("curve", numbers={"place": "words", "value": "published"})
-    )
-    return _finished([line, *_of_systems(x)])
+    """Scores of systems against length; data as ``_of_systems`` has them, by ``place``."""
+    axis, scale = alt.Axis(grid=False), alt.Scale(zero=False, nice=False, padding=12)
+    return _finished(_of_systems(alt.X("place:Q", title="source words", axis=axis, scale=scale)))
 
 
 def _of_systems(x: alt.X) -> list[alt.Chart]:
@@ -93,13 +88,18 @@ def _of_systems(x: alt.X) -> list[alt.Chart]:
     said = tooltip("system", numbers={"seed": "seed", "value": "value"})
     seeds = _of("seeds").encode(x=x, y=_value("value"), color=colour, tooltip=said)
     means = _of("means").encode(x=x, y=_value("value"), color=colour, detail="system:N")
-    dots = seeds.transform_filter("!datum.collapsed").mark_point(size=30, filled=True, opacity=0.75)
+    # No filter: Vega complains about the scale of a layer without a row.
+    dots = seeds.mark_point(filled=True, opacity=0.75).encode(
+        shape=alt.Shape("shape:N", scale=None),
+        size=alt.when("datum.collapsed").then(alt.value(0)).otherwise(alt.value(30)),
+    )
+    crosses = seeds.transform_calculate(cross="datum.collapsed ? '×' : ''")
     return [
         means.mark_line(strokeWidth=_STYLE.line).encode(
             strokeDash=alt.StrokeDash("dash:N", scale=None)
         ),
-        dots.encode(shape=alt.Shape("shape:N", scale=None)),
-        seeds.transform_filter("datum.collapsed").mark_text(text="×", fontSize=16),
+        dots,
+        crosses.mark_text(fontSize=16).encode(text="cross:N"),
     ]
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lightning_modules.figures.charts import GREY
 from lightning_modules.figures.ladder_chart import (
     CORPORA,
     LADDER,
@@ -120,7 +121,7 @@ def _ladders(corpus: CorpusResult, one: ClaimResult, looks: Looks) -> dict[str, 
         LADDER: DataChart(
             LADDER,
             effect,
-            f"Effect on {corpus.corpus}: {unit}",
+            f"Effect on {corpus.corpus} ({unit})",
             f"Effect of {one.claim.name} on {corpus.corpus} at each budget: {way}",
         ),
         SYSTEMS: DataChart(
@@ -178,14 +179,16 @@ def _by_length(corpus: CorpusResult, one: ClaimResult, looks: Looks) -> dict[str
     ]
     curves = claim.published.curves if claim.published else {}
     published = [
-        {"place": place, "value": value, "curve": system}
+        {"place": place, "value": value, "system": f"{system}, published"}
+        | {"colour": GREY, "dash": DASHES[1]}
         for system, curve in curves.items()
         for place, value in sorted(curve)
     ]
+    data = _of_systems("place", points, (), looks)
     return {
         LENGTHS: DataChart(
             LENGTHS,
-            _of_systems("place", points, (), looks) | {"published": published},
+            {**data, "means": [*data["means"], *published]},
             f"{metric.label} on {corpus.corpus} by length, last rung",
             f"{metric.label} of the systems of {claim.name} on {corpus.corpus} by length.",
         )
@@ -216,10 +219,10 @@ def _ends(interval: Interval | None, effect: float) -> dict[str, float]:
 def forest_of(pooled: PooledEffect) -> DataChart:
     """Return the forest of the corpora that an effect is pooled over."""
     low, high = pooled.prediction
-    size = None if pooled.margin is None else pooled.margin.size
+    size = 0.0 if pooled.margin is None else pooled.margin.size
     kind = "real text" if pooled.real else "synthetic corpora"
     data = {
-        "margin": [] if size is None else [{"low": -size, "high": size}],
+        "margin": [{"low": -size, "high": size}],
         "corpora": [
             {"corpus": each.corpus, "effect": each.effect, **_ends(each.interval, each.effect)}
             for each in pooled.corpora

@@ -17,6 +17,7 @@ from sweeps.claims.scoreboard import (
     verdict_sentence,
     wrong_verdicts,
 )
+from sweeps.claims.verdict import Outcome
 from sweeps.comparison.numbers import NOTHING, format_number
 
 FINDINGS = "claims.md"
@@ -62,7 +63,7 @@ def _table(results: Sequence[ClaimResult]) -> Iterator[str]:
     yield f"|{'---|' * len(HEADER)}"
     for one in results:
         verdict, effect, margin = one.verdict, NOTHING, NOTHING
-        if verdict is not None:
+        if verdict is not None and verdict.outcome is not Outcome.NOT_FAIR:
             effect = format_effect(verdict.effect, verdict.interval)
             margin = format_number(margin_of(one.corpora[0], one).size, 2)
         corrected = one.corrected.outcome if one.corrected else NOTHING

@@ -44,7 +44,6 @@ DATA = {
 
 
 DATA[LENGTHS] = {
-    "published": [{"place": place, "value": 20, "curve": "one"} for place in (5, 40)],
     "seeds": [{**row, "place": row["rung"] / 20_000} for row in DATA[SYSTEMS]["seeds"]],
     "means": [{**row, "place": row["rung"] / 20_000} for row in DATA[SYSTEMS]["means"]],
 }

@@ -18,6 +18,7 @@ from sweeps.claims.claim import all_claims
 from sweeps.claims.evidence import CorpusResult
 from sweeps.claims.findings import findings
 from sweeps.claims.forecast import last_verdicts, list_claims
+from sweeps.claims.judgement import judge_all
 from sweeps.claims.scoreboard import Scale, in_order, summary, verdict_sentence, wrong_verdicts
 from sweeps.claims.scoreboard_page import publish_scoreboard, write_scoreboard
 from sweeps.claims.scoreboard_tables import effects_of, scoreboard, seeds_table
@@ -25,6 +26,7 @@ from sweeps.claims.verdict import Margin, Outcome
 from sweeps.report.terminal import FOR_PAGE, MOST_LINES
 from sweeps.tasks.claims import print_results
 from tests.helpers.pages import needs_axe, screen, serious_violations
+from tests.helpers.run_folders import SCORING
 from tests.sweeps.claims.claim_results import (
     RUNGS,
     SEEDS,
@@ -34,7 +36,7 @@ from tests.sweeps.claims.claim_results import (
     on_corpus,
     results,
 )
-from tests.sweeps.claims.claim_runs import a_claim
+from tests.sweeps.claims.claim_runs import a_claim, finished_plan
 from tests.sweeps.comparison.pdflatex import assert_compiles, pdflatex
 
 LAPTOP = Scale("laptop")
@@ -187,8 +189,8 @@ def test_the_list_of_claims_has_the_last_verdicts(tmp_path, no_pictures):
     console = Console(width=80, record=True)
     console.print(list_claims([*claims, a_claim("else")], last_verdicts(tmp_path)))
     text = " ".join(console.export_text().split())
-    assert "laptop: not run, 6 runs" in text  # another command could not run it
-    assert "laptop: supported, 20.0 min; bench: not run, 4 runs; paper: needs a corpus" in text
+    assert "laptop: not run, 6 trainings" in text  # another command could not run it
+    assert "laptop: supported, 20.0 min; bench: not run, 4 trainings; paper: needs a corpus" in text
     assert "laptop: no verdict paper.new" in text
 
 
@@ -293,6 +295,27 @@ def test_a_card_has_a_forest_of_its_corpora_and_their_ladders():
     assert "in a new corpus [0.05, 0.45]; supported." in said
 
 
+def test_a_claim_about_length_shows_scores_by_length(tmp_path, no_pictures):
+    measure = {"kind": "kept_difference", "more": "attention", "less": "none"}
+    claim = a_claim(
+        measure=measure | {"long": [11, 20], "short": [1, 10]},
+        published=TWO | {"curves": {"none": [[15, 12.0], [5, 25.5]]}},
+    )
+    judged = judge_all(finished_plan(tmp_path, claim), SCORING)
+    card, charts = card_of(judged[0], LAPTOP)
+    [(_, [*_, by_length])] = card["figures"]
+    data = charts[by_length].datasets
+    assert len(data["seeds"]) == 2 * 2 * 3  # systems, lengths, seeds
+    for row in data["means"][:4]:
+        same = [one for one in data["seeds"] if (one["system"], one["place"]) == (
+            row["system"], row["place"])]  # fmt: skip
+        assert row["value"] == pytest.approx(np.mean([one["value"] for one in same]))
+    published = [(row["place"], row["value"]) for row in data["means"][4:]]
+    assert published == [(5.0, 25.5), (15.0, 12.0)]
+    text = write_scoreboard(judged, LAPTOP, tmp_path / "out").read_text()
+    assert "share of BLEU on short sentences" in text
+
+
 def test_a_claim_without_runs_has_a_card_without_charts():
     for name in ("lost", "else"):
         card, charts = card_of(by_name()[name], LAPTOP)
@@ -387,7 +410,8 @@ def opened(browser, tmp_path, no_pictures):
 @pytest.mark.chromium
 def test_every_chart_is_drawn_without_a_word_in_the_console(opened):
     drawn = opened.execute_script("return document.querySelectorAll('svg.marks').length")
-    assert drawn > 2 * len(results())
+    ladders = 2 * sum(bool(corpus.rungs) for one in results() for corpus in one.corpora)
+    assert drawn == ladders + 2  # all effects, and the corpora of one claim
     assert opened.get_log("browser") == []
 
 
