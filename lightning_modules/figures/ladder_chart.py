@@ -32,8 +32,17 @@ class DataChart(NamedTuple):
 
     @property
     def spec(self) -> dict[str, Any]:
-        """What the page puts over the description."""
-        return self._asdict() | {"title": {"text": self.title, "offset": 8}}
+        """What the page puts over the description; numbers have five digits."""
+        datasets = {
+            name: [{key: _short(value) for key, value in row.items()} for row in rows]
+            for name, rows in self.datasets.items()
+        }
+        title = {"text": self.title, "offset": 8}
+        return self._asdict() | {"datasets": datasets, "title": title}
+
+
+def _short(value: object) -> object:
+    return float(f"{value:.5g}") if isinstance(value, float) else value
 
 
 def shared_charts() -> dict[str, Chart]:
