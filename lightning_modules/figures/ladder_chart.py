@@ -18,7 +18,7 @@ LADDER, SYSTEMS, LENGTHS, CORPORA = "ladder", "systems", "lengths", "corpora"
 """Names of the described charts."""
 _STYLE = style_of("container")
 HEIGHT, ROW = 220, 24  # of a ladder, and of a row of the forest
-Rows = Sequence[Mapping[str, object]]
+Rows = Sequence[Mapping[str, Any]]
 
 
 class DataChart(NamedTuple):

@@ -221,7 +221,7 @@ def forest_of(pooled: PooledEffect) -> DataChart:
     low, high = pooled.prediction
     size = 0.0 if pooled.margin is None else pooled.margin.size
     kind = "real text" if pooled.real else "synthetic corpora"
-    data = {
+    data: dict[str, Rows] = {
         "margin": [{"low": -size, "high": size}],
         "corpora": [
             {"corpus": each.corpus, "effect": each.effect, **_ends(each.interval, each.effect)}

@@ -10,6 +10,7 @@ from lightning_modules.figures.ladder_chart import (
     LENGTHS,
     SYSTEMS,
     DataChart,
+    Rows,
     shared_charts,
 )
 
@@ -20,7 +21,7 @@ SEEDS = [
     for seed in (1, 2, 3)
 ]
 LOOK = {"system": "one", "colour": "#1248e0"}
-DATA = {
+DATA: dict[str, dict[str, Rows]] = {
     LADDER: {
         "margin": [{"low": -1, "high": 1}],
         "seeds": SEEDS,
