@@ -8,8 +8,6 @@ by the smallest p-value that Holm's method leaves. Extensions are families of th
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from statsmodels.stats.multitest import multipletests
-
 from lightning_modules.metrics.resampling import holm
 from sweeps.claims.verdict import LEVEL, Outcome, Verdict
 
@@ -44,6 +42,8 @@ def correct(verdicts: Mapping[str, Verdict], extensions: Collection[str]) -> dic
 
 def over_papers(smallest: Sequence[float]) -> list[float]:
     """Return Benjamini and Hochberg's p-values of papers, from the smallest of each."""
+    from statsmodels.stats.multitest import multipletests  # loads pandas
+
     if not smallest:
         return []
     return [float(p) for p in multipletests(smallest, method="fdr_bh")[1]]

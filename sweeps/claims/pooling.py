@@ -6,7 +6,6 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.special import stdtrit
-from statsmodels.stats.meta_analysis import combine_effects
 
 from lightning_modules.metrics.resampling import Interval
 from sweeps.claims.verdict import LEVEL, Margin, Outcome
@@ -14,6 +13,11 @@ from sweeps.claims.verdict import LEVEL, Margin, Outcome
 CommonScale = Literal["share of the attention effect", "log ratio", "as measured"]
 """A difference of BLEU as a share of what attention brings on its corpus, where that is known;
 otherwise the logarithm of the ratio of both scores. Measures without a unit stay as they are."""
+
+
+LEAST_ERROR, ITERATIONS = 1e-3, 200
+"""Least standard error as a share of the range of effects, with which τ² is surely found from 0 on;
+and the iterations that are allowed for it."""
 
 
 class CorpusEffect(NamedTuple):
@@ -54,8 +58,11 @@ def pool(
     τ for known, as a few effects that are equal by chance would have it (Röver et al. 2015). The
     prediction interval has the same degrees of freedom.
     """
+    from statsmodels.stats.meta_analysis import combine_effects  # loads pandas
+
     effects, errors = (np.array(each) for each in zip(*(one[1:] for one in corpora), strict=True))
-    found = combine_effects(effects, np.maximum(errors, 1e-6 * np.ptp(effects) + 1e-12) ** 2)
+    least = LEAST_ERROR * np.ptp(effects) + np.finfo(float).eps
+    found = combine_effects(effects, np.maximum(errors, least) ** 2, maxiter=ITERATIONS)
     mean, tau2 = float(found.mean_effect_re), float(found.tau2)
     error = max(float(found.sd_eff_w_re_hksj), float(found.sd_eff_w_re))
 

@@ -54,7 +54,7 @@ def test_parts_are_those_of_each_seeds_test_set(tmp_path):
         assert score == pytest.approx(BLEU.score(run.statistics["bleu"][long].sum(0)))
 
 
-def test_the_translations_of_a_known_test_set_are_not_read(tmp_path, monkeypatch):
+def test_the_translations_of_a_known_test_set_are_not_read(tmp_path):
     finished_plan(tmp_path, a_claim())
     first = evidence_of(tmp_path)
     for seed in (2, 3):

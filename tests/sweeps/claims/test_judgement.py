@@ -1,6 +1,7 @@
 """Judgement: gates in their order, ladders, several corpora, and measures, on made runs."""
 
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -141,7 +142,7 @@ def test_a_single_rung_is_judged_at_the_papers_scale_alone(tmp_path):
     assert one.verdict.outcome is UNDECIDED
     tiers = {"laptop": {}, "paper": {}}
     plan = finished_plan(tmp_path, a_claim(tiers=tiers), rungs=[4000.0])
-    [one] = judge_all(type(plan)(**vars(plan) | {"tier": "paper"}), SCORING)
+    [one] = judge_all(replace(plan, tier="paper"), SCORING)
     assert one.verdict.outcome is SUPPORTED
 
 
@@ -269,7 +270,6 @@ def test_the_fall_of_bleu_is_told_beside_a_measure_without_a_floor(tmp_path):
     ],
 )
 def test_lengths_without_a_sentence_are_told_in_words(tmp_path, measure, message):
-    plan = finished_plan(tmp_path, a_claim(measure=measure))
     one_bucket = SCORING.model_copy(update={"edges": [100]})
     given = LEARNED["baselines"]["phrase table"] | {"by_length": {"1–100": {"bleu": 5.0}}}
     plan = finished_plan(tmp_path, a_claim(measure=measure), baselines={"phrase table": given})
