@@ -66,6 +66,11 @@ class ClaimRun:
         return np.nan if loss is None else loss
 
     @property
+    def whole_bleu(self) -> float:
+        """BLEU on the whole test set."""
+        return float(bleu(self.statistics["bleu"].sum(0)))
+
+    @property
     def reached(self) -> float:
         """BLEU on the shortest sentences."""
         return float(bleu(self.statistics["bleu"][self.shortest.index].sum(0)))

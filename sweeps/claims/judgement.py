@@ -185,7 +185,7 @@ def _collapsed(evidence: Evidence, drawn: bool) -> dict[str, list[int]]:
     if not drawn:
         return find_collapsed(
             {
-                system: {run.seed: run.result.scores["bleu"] for run in runs}
+                system: {run.seed: run.whole_bleu for run in runs}
                 for system, runs in evidence.runs.items()
             }
         )

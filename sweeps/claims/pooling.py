@@ -62,7 +62,8 @@ def pool(
 
     effects, errors = (np.array(each) for each in zip(*(one[1:] for one in corpora), strict=True))
     least = LEAST_ERROR * np.ptp(effects) + np.finfo(float).eps
-    found = combine_effects(effects, np.maximum(errors, least) ** 2, maxiter=ITERATIONS)
+    with np.errstate(divide="ignore"):  # its I², of effects that are all equal
+        found = combine_effects(effects, np.maximum(errors, least) ** 2, maxiter=ITERATIONS)
     mean, tau2 = float(found.mean_effect_re), float(found.tau2)
     error = max(float(found.sd_eff_w_re_hksj), float(found.sd_eff_w_re))
 

@@ -72,7 +72,7 @@ def test_the_change_is_that_of_the_same_trainings():
     [
         (
             {"effects": [4.0, 5.0, 5.0, 7.5]},
-            "the effect moved by +2.4 [+2.3, +2.6] over two doublings",
+            "the effect moved by +2.4 [+2.2, +2.5] over two doublings",
         ),
         (
             {"effects": [5.0] * 4, "losses": FALLING},
