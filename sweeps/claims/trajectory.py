@@ -18,7 +18,7 @@ from sweeps.claims.intervals import Differences, Spread, SystemValues, combine, 
 from sweeps.claims.verdict import LEAST_SEEDS, NARROW, Margin
 from sweeps.comparison.numbers import format_number, format_size
 
-EXPONENTS = np.geomspace(0.1, 2, 120)
+EXPONENTS = np.geomspace(0.1, 2, 60)
 """Exponents b that are tried. Smaller ones are hardly told from a logarithm, which has no limit."""
 LEAST_POINTS = 3  # of a curve, as many as the law has parameters
 OF_CURVE = 1 / 16
