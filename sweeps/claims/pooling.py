@@ -56,7 +56,7 @@ def pool(
     The variance over corpora is that of Paule and Mandel (1982). The standard error of the mean is
     Hartung and Knapp's, with Student's t (IntHout et al. 2014), but never below the one that takes
     τ for known, as a few effects that are equal by chance would have it (Röver et al. 2015). The
-    prediction interval has the same degrees of freedom.
+    prediction interval has a degree of freedom less, for τ (Higgins et al. 2009).
     """
     from statsmodels.stats.meta_analysis import combine_effects  # loads pandas
 
@@ -67,10 +67,11 @@ def pool(
     mean, tau2 = float(found.mean_effect_re), float(found.tau2)
     error = max(float(found.sd_eff_w_re_hksj), float(found.sd_eff_w_re))
 
-    def within(level: float, deviation: float) -> Interval:
-        half = float(stdtrit(len(corpora) - 1, (1 + level) / 2)) * deviation
+    def within(level: float, deviation: float, degrees: int = len(corpora) - 1) -> Interval:
+        half = float(stdtrit(degrees, (1 + level) / 2)) * deviation
         return Interval(mean - half, mean + half)
 
+    new, degrees = float(np.hypot(np.sqrt(tau2), error)), max(1, len(corpora) - 2)
     outcome = None
     if margin is not None:
         shown = (
@@ -86,7 +87,7 @@ def pool(
         effect=mean,
         interval=within(1 - LEVEL, error),
         tau=float(np.sqrt(tau2)),
-        prediction=within(1 - LEVEL, float(np.hypot(np.sqrt(tau2), error))),
+        prediction=within(1 - LEVEL, new, degrees),
         margin=margin,
         outcome=outcome,
     )

@@ -22,7 +22,7 @@ def test_without_errors_it_is_students_interval():
     assert found.effect == pytest.approx(effects.mean())
     assert found.interval == pytest.approx((low, high), rel=1e-4)
     assert found.tau == pytest.approx(effects.std(ddof=1), rel=1e-4)
-    half = t.ppf(0.975, 7) * effects.std(ddof=1) * (1 + 1 / 8) ** 0.5
+    half = t.ppf(0.975, 6) * effects.std(ddof=1) * (1 + 1 / 8) ** 0.5
     assert found.prediction == pytest.approx((effects.mean() - half, effects.mean() + half), 1e-4)
 
 
