@@ -261,7 +261,8 @@ def _estimate(measure: Measure, evidence: Evidence, drawn: bool) -> Estimate | N
     effect = float(differences.effect(spread.means))
     if spread.seeds.min() == 1:
         return Estimate(effect)
-    return Estimate(effect, *map(float, effect_interval(spread, differences, WIDE)))
+    low, high = effect_interval(spread, differences, WIDE)
+    return Estimate(effect, float(low), float(high))
 
 
 def _follow(rungs: Sequence[_Rung], margin: Margin) -> Trajectory:
@@ -370,9 +371,7 @@ def _on_scale(
         return rung.values, rung.differences
     by_draw = {corpus.seeds[0]: corpus.attention for corpus in trial.corpora if corpus.seeds}
 
-    def scaled(system: str, values: Array | None) -> Array | None:
-        if values is None:
-            return None
+    def scaled(system: str, values: Array) -> Array:
         if scale == "log ratio":
             return np.log(values)
         seeds = rung.result.seeds[system]
@@ -380,7 +379,9 @@ def _on_scale(
         return values / brings.reshape(-1, *[1] * (values.ndim - 1))
 
     raw = [
-        SystemValues(scaled(system, observed), scaled(system, resampled))
+        SystemValues(
+            scaled(system, observed), None if resampled is None else scaled(system, resampled)
+        )
         for system, (observed, resampled) in zip(measure.systems, rung.raw, strict=True)
     ]
     return _compare(measure, raw, trial.drawn or rung.result.evidence.one_training)

@@ -184,8 +184,8 @@ def fit_law(amounts: Array, values: Array, least: float = -np.inf) -> _Law:
     limit = values.mean(-1)[..., None] - scale * powers.mean(1)
     missed = np.square(around).sum(-1)[..., None] - scale**2 * np.square(centred).sum(1)
     best = np.where(limit >= least, missed, np.inf).argmin(-1)[..., None]
-    taken = (np.take_along_axis(each, best, -1)[..., 0] for each in (limit, scale))
-    return _Law(*taken, EXPONENTS[best[..., 0]])
+    of_best = [np.take_along_axis(each, best, -1)[..., 0] for each in (limit, scale)]
+    return _Law(of_best[0], of_best[1], EXPONENTS[best[..., 0]])
 
 
 def _late(curve: Array, end: float) -> Array:
@@ -197,7 +197,8 @@ def _limit_of_losses(curves: Sequence[Array], amounts: Sequence[float]) -> Extra
     """Return the limit of a system's loss: the mean of those of its seeds, a law for each."""
 
     def fit(end: float) -> list[_Law]:
-        return [fit_law(*_late(curve, end), least=0.0) for curve in curves]
+        late = [_late(curve, end) for curve in curves]
+        return [fit_law(points[0], points[1], least=0.0) for points in late]
 
     limits = np.array([law.limit for law in fit(amounts[-1])])
     held_out = None

@@ -225,7 +225,7 @@ def of_trajectory(
             ]
             for effect in way.effects
         ]
-        ladder = Ladder(amounts, values, difference(), {"first": losses}, {})
+        ladder = Ladder([*map(float, amounts)], values, difference(), {"first": losses}, {})
         found = follow(ladder, MARGIN)
         shown = decide(Spread.of(values[-1]), difference(), MARGIN)
         decided = [each for each in KINDS if found.converged and shown[each]]
@@ -235,7 +235,8 @@ def of_trajectory(
         assert found.effect.held_out is not None
         limits.append(_holds(found.effect.interval, way.limit))
         last.append(_holds(found.effect.held_out.interval, way.effects[-1]))
-    return rates_of(outcomes), *(float(np.mean(each)) for each in (converged, limits, last))
+    shares = [float(np.mean(each)) for each in (converged, limits, last)]
+    return rates_of(outcomes), shares[0], shares[1], shares[2]
 
 
 def _holds(interval: Interval | None, value: float) -> bool:
@@ -279,7 +280,9 @@ def of_papers(claims: int, papers: int, true: float, count: int) -> tuple[float,
     of the true claims that are supported after them.
     """
     rng = np.random.default_rng([7, claims, papers, count])
-    before, after, found = [], [], []
+    before: list[bool] = []
+    after: list[bool] = []
+    found: list[bool] = []
     for _ in range(count):
         single = {}
         for paper, claim in product(range(papers), range(claims)):
@@ -294,7 +297,7 @@ def of_papers(claims: int, papers: int, true: float, count: int) -> tuple[float,
             after.append(any(corrected[name].outcome.decided for name in at_margin))
             others = [f"{paper}.{claim}" for claim in range(1, claims, 2)]
             found += [corrected[name].outcome is Outcome.SUPPORTED for name in others]
-    return float(np.mean(before)), float(np.mean(after)), float(np.mean(found or [np.nan]))
+    return float(np.mean(before)), float(np.mean(after)), float(np.mean(found))
 
 
 def below_floor(reached: float, floor: float, deviation: float, count: int) -> float:
@@ -388,9 +391,9 @@ def tables(count: int) -> Iterator[str]:
         *("trajectory", "limit", "deviation", *OUTCOMES, "converged"),
         *("95% holds the limit", "95% holds the last rung"),
     )
-    for way, noise in product(WAYS, (0.2, 0.5, 1.0)):
-        rates, *shares = of_trajectory(way, noise, 5, few)
-        yield row(way.name, f"{way.limit:+g}", f"{noise:g}", *rates, *shares)
+    for way, deviation in product(WAYS, (0.2, 0.5, 1.0)):
+        settled, *shares = of_trajectory(way, deviation, 5, few)
+        yield row(way.name, f"{way.limit:+g}", f"{deviation:g}", *settled, *shares)
     yield from head(
         *("corpora", "seeds", "τ", "mean effect", *OUTCOMES, "95% holds the mean"),
         "prediction holds a new corpus",
@@ -398,14 +401,14 @@ def tables(count: int) -> Iterator[str]:
     for (corpora, seeds), tau, mean in product(
         ((2, 5), (4, 5), (10, 5), (8, 1)), (0.0, 1.0, 3.0), (1.0, 3.0)
     ):
-        rates, *shares = of_corpora(corpora, tau, mean, seeds, few)
-        yield row(corpora, seeds, f"{tau:g}", f"{mean:+g}", *rates, *shares)
+        pooled, *shares = of_corpora(corpora, tau, mean, seeds, few)
+        yield row(corpora, seeds, f"{tau:g}", f"{mean:+g}", *pooled, *shares)
     yield from head("effect", "deviation", "seeds", "one corpus: supported", *POWER_CORPORA)
     for effect, deviation, seeds in product((2.0, 3.0, 5.0), (0.5, 1.0), (3, 5, 8, 12)):
         alone = of_two(effect, Noise("", deviation, deviation), seeds, count).supported
         several = [of_corpora(k, 0.5, effect, seeds, few, deviation)[0] for k in (2, 4, 10)]
-        found = (alone, *(each.supported for each in several))
-        yield row(f"{effect:+g}", f"{deviation:g}", seeds, *found)
+        chances = (alone, *(each.supported for each in several))
+        yield row(f"{effect:+g}", f"{deviation:g}", seeds, *chances)
     yield from head("claims of a paper", "papers", "wrong", "wrong, corrected", "found, corrected")
     for claims, papers in ((2, 10), (6, 10), (12, 10)):
         yield row(claims, papers, *of_papers(claims, papers, 4.0, few // 5))

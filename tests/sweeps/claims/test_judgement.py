@@ -2,6 +2,7 @@
 
 import shutil
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,8 +28,12 @@ SWAPPED = {"kind": "difference", "more": "none", "less": "attention"}
 SUPPORTED, REVERSED, UNDECIDED = Outcome.SUPPORTED, Outcome.REVERSED, Outcome.UNDECIDED
 
 
-def judged(folder, *claims, **options):
-    return judge_all(finished_plan(folder, *claims, **options), SCORING)
+def judged(folder, *claims, **options) -> list[Any]:
+    return of_plan(finished_plan(folder, *claims, **options))
+
+
+def of_plan(plan, scoring=SCORING) -> list[Any]:
+    return judge_all(plan, scoring)
 
 
 def made(place, system, seed, wrong, rng=5, of=TEXT, **changes):
@@ -138,11 +143,11 @@ def test_losses_that_still_fall_leave_a_claim_undecided(tmp_path):
 
 def test_a_single_rung_is_judged_at_the_papers_scale_alone(tmp_path):
     plan = finished_plan(tmp_path, a_claim(), rungs=[4000.0])
-    [one] = judge_all(plan, SCORING)
+    [one] = of_plan(plan)
     assert one.verdict.outcome is UNDECIDED
-    tiers = {"laptop": {}, "paper": {}}
+    tiers: dict[str, Any] = {"laptop": {}, "paper": {}}
     plan = finished_plan(tmp_path, a_claim(tiers=tiers), rungs=[4000.0])
-    [one] = judge_all(replace(plan, tier="paper"), SCORING)
+    [one] = of_plan(replace(plan, tier="paper"))
     assert one.verdict.outcome is SUPPORTED
 
 
@@ -192,7 +197,7 @@ def test_a_failed_system_ends_its_claims_alone(tmp_path):
     plan = finished_plan(tmp_path, a_claim(), other)
     shutil.rmtree(tmp_path / "attention-2")
     make_failure(tmp_path / "attention-2", error="the loss is NaN")
-    first, second = judge_all(plan, SCORING)
+    first, second = of_plan(plan)
     assert first.failure == "attention, seed 2: the loss is NaN"
     assert first.verdict is first.corrected is None
     assert second.verdict.outcome is SUPPORTED
@@ -273,7 +278,7 @@ def test_lengths_without_a_sentence_are_told_in_words(tmp_path, measure, message
     one_bucket = SCORING.model_copy(update={"edges": [100]})
     given = LEARNED["baselines"]["phrase table"] | {"by_length": {"1–100": {"bleu": 5.0}}}
     plan = finished_plan(tmp_path, a_claim(measure=measure), baselines={"phrase table": given})
-    assert str(judge_all(plan, one_bucket)[0].failure).startswith(message)
+    assert of_plan(plan, one_bucket)[0].failure.startswith(message)
 
 
 DRAWS = [f"draw-{number}" for number in range(1, 9)]

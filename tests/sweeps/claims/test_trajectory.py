@@ -1,16 +1,23 @@
 """Trajectories: laws of known limits, what has settled, and the way in words."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
+from sweeps.claims import trajectory
 from sweeps.claims.intervals import SystemValues, above, difference, optimum
-from sweeps.claims.trajectory import Ladder, Trajectory, fit_law, follow
+from sweeps.claims.trajectory import Ladder, Trajectory, fit_law
 from sweeps.claims.verdict import Margin
 
-AMOUNTS = np.array([1e5, 2e5, 4e5, 8e5])
+AMOUNTS = [1e5, 2e5, 4e5, 8e5]
 SEEDS = 5
 MARGIN = Margin(2.0)
 FALLING = np.array([[3.0], [2.5], [2.3], [2.2]]) * np.ones(SEEDS)
+
+
+def follow(given: Ladder, margin: Margin) -> Any:
+    return trajectory.follow(given, margin)
 
 
 def ladder(effects, noise=0.1, losses=None, amounts=AMOUNTS, seeds=SEEDS, curves=None):
@@ -104,7 +111,7 @@ def test_what_has_not_settled_is_told(given, why):
 
 def test_doublings_are_counted_in_amounts():
     """Of rungs at 1, 1.5, 2, 3 and 4, two doublings go back to the first."""
-    amounts = np.array([1.0, 1.5, 2.0, 3.0, 4.0])
+    amounts = [1.0, 1.5, 2.0, 3.0, 4.0]
     effects = [1.0, 9.0, 9.0, 9.0, 5.0]
     losses = np.array([4.0, 9.0, 3.0, 9.0, 2.97])[:, None] * np.ones(SEEDS)
     found = follow(ladder(effects, losses=losses, amounts=amounts), MARGIN)
