@@ -28,7 +28,7 @@ from datamodules.batching import (
     Pieces,
     PieceSampler,
     Place,
-    Rounded,
+    RoundedBatch,
     TokenBatchSampler,
     WholeBatches,
     as_built,
@@ -228,7 +228,7 @@ class TranslationData(pl.LightningDataModule):
             return moved
         return batch._replace(**super().transfer_batch_to_device(read, device, dataloader_idx))
 
-    def largest_update(self) -> Rounded:
+    def largest_update(self) -> RoundedBatch:
         """Return a rounded batch of as many of the longest sentences as fit ``max_tokens``."""
         length = int(self.encoded_corpus.encoded["train"].longest.max())
         return largest(self.batching.max_tokens // length, length, self.rounding or Longest())

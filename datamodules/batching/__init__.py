@@ -10,9 +10,9 @@ from datamodules.batching.batches import (
 )
 from datamodules.batching.bpe_dropout import BpeDropout, Merges, SpelledText
 from datamodules.batching.feed import Feed
-from datamodules.batching.packed import Packed, room_for
+from datamodules.batching.packed import PackedBatch, room_for
 from datamodules.batching.pieces import Pieces, PieceSampler, Place, WholeBatches
-from datamodules.batching.rounded import NO_TARGET, Longest, Rounded, largest
+from datamodules.batching.rounded import NO_TARGET, Longest, RoundedBatch, largest
 from datamodules.batching.sampler import (
     DecodingBatchSampler,
     LengthBatchSampler,

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.data import Dataset
 
-from datamodules.batching.packed import Packed, pack_sentences
-from datamodules.batching.rounded import Longest, Rounded, rounded_form
+from datamodules.batching.packed import PackedBatch, pack_sentences
+from datamodules.batching.rounded import Longest, RoundedBatch, rounded_form
 from datamodules.sequences import Sequences
 from datamodules.tokenization import BOS, EOS, PAD
 
@@ -59,11 +59,13 @@ class Batch(NamedTuple):
     update_tokens: int  # real target tokens of the whole update
     weight: float  # share of ``update_tokens`` in this piece; 0 for a repeated sentence
     piece: int  # number of the piece in the update, from 0
-    packed: Packed | None = None  # the same sentences without padding
-    rounded: Rounded | None = None  # the same sentences in one of few shapes, for recorded updates
+    packed: PackedBatch | None = None  # the same sentences without padding
+    rounded: RoundedBatch | None = (
+        None  # the same sentences in one of few shapes, for recorded updates
+    )
 
     @property
-    def form(self) -> Packed | Rounded | None:
+    def form(self) -> PackedBatch | RoundedBatch | None:
         """What an update reads in place of the padded tensors; None for the padded tensors."""
         return self.rounded if self.packed is None else self.packed
 
@@ -84,7 +86,7 @@ class Batch(NamedTuple):
     def pin_memory(self) -> "Batch":
         """Return a copy in pinned memory, from which a GPU reads while the processor continues."""
         parts = self._asdict().items()
-        kinds = Tensor | Packed | Rounded
+        kinds = Tensor | PackedBatch | RoundedBatch
         pinned: Any = {name: part.pin_memory() for name, part in parts if isinstance(part, kinds)}
         return self._replace(**pinned)
 

@@ -13,7 +13,7 @@ from datamodules.tokenization import PAD
 STEP = 128  # the room of a stream is a multiple of it, as kernels compute tiles of tokens
 
 
-class Packed(NamedTuple):
+class PackedBatch(NamedTuple):
     """Sentence pairs as two streams of tokens of fixed room, in the order of the batch.
 
     The free places behind the last sentence hold PAD, and spans from 0 to 0. Shapes never vary, so
@@ -35,9 +35,9 @@ class Packed(NamedTuple):
         """Number of target tokens, ``()``."""
         return (self.tgt_out != NO_TARGET).sum()
 
-    def pin_memory(self) -> "Packed":
+    def pin_memory(self) -> "PackedBatch":
         """Return a copy in pinned memory, from which a GPU reads while the processor continues."""
-        return Packed(*(part.pin_memory() for part in self))
+        return PackedBatch(*(part.pin_memory() for part in self))
 
 
 def room_for(max_tokens: int, longest: int, pieces: int) -> int:
@@ -56,7 +56,7 @@ def pack_sentences(
     tgt_out: NDArray[np.int64],
     lengths: NDArray[np.int64],
     room: int,
-) -> Packed:
+) -> PackedBatch:
     """Pack sentences of ``lengths`` ``(2, batch)``, given as the padded arrays of a batch.
 
     Raises ``ValueError`` if they do not fit the room.
@@ -78,7 +78,7 @@ def pack_sentences(
         return torch.from_numpy(tokens)
 
     (src_bounds, tgt_bounds), (src_lengths, tgt_lengths) = bounds, lengths
-    return Packed(
+    return PackedBatch(
         src=stream(src, src_lengths, PAD),
         tgt_in=stream(tgt_in, tgt_lengths, PAD),
         tgt_out=stream(tgt_out, tgt_lengths, NO_TARGET),

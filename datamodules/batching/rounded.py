@@ -21,7 +21,7 @@ class Longest(NamedTuple):
     tgt_tokens: int | None = None
 
 
-class Rounded(NamedTuple):
+class RoundedBatch(NamedTuple):
     """Sentence pairs, padded further than a ``Batch``: both sides to one length, and by rows.
 
     The length is that of the longest sentence. It and the number of rows are rounded up. A row of
@@ -42,9 +42,9 @@ class Rounded(NamedTuple):
         """Number of target tokens, ``()``."""
         return (self.tgt_out != NO_TARGET).sum()
 
-    def pin_memory(self) -> "Rounded":
+    def pin_memory(self) -> "RoundedBatch":
         """Return a copy in pinned memory, from which a GPU reads while the processor continues."""
-        return Rounded(*(part.pin_memory() for part in self))
+        return RoundedBatch(*(part.pin_memory() for part in self))
 
 
 def rounded_form(
@@ -53,7 +53,7 @@ def rounded_form(
     tgt_in: NDArray[np.int64],
     tgt_out: NDArray[np.int64],
     tgt_mask: NDArray[np.bool_],
-) -> Rounded:
+) -> RoundedBatch:
     """Return the rounded form of the arrays of a ``Batch``."""
     rows, (src_size, tgt_size) = rounded_shape(
         len(src), max(src.shape[1], tgt_in.shape[1]), longest
@@ -63,14 +63,14 @@ def rounded_form(
     inputs = _grown(tgt_in, (rows, tgt_size), PAD)
     inputs[len(src) :, 0] = BOS
     targets = _grown(np.where(tgt_mask, tgt_out, NO_TARGET), (rows, tgt_size), NO_TARGET)
-    return Rounded(*map(torch.from_numpy, (source, inputs, targets)))
+    return RoundedBatch(*map(torch.from_numpy, (source, inputs, targets)))
 
 
-def largest(sentences: int, length: int, longest: Longest) -> Rounded:
+def largest(sentences: int, length: int, longest: Longest) -> RoundedBatch:
     """Return a batch of ``sentences`` sentences of ``length`` tokens, all of them EOS."""
     rows, (src_size, tgt_size) = rounded_shape(sentences, length, longest)
     targets = torch.full((rows, tgt_size), EOS)
-    return Rounded(torch.full((rows, src_size), EOS), targets, targets.clone())
+    return RoundedBatch(torch.full((rows, src_size), EOS), targets, targets.clone())
 
 
 def rounded_shape(sentences: int, length: int, longest: Longest) -> tuple[int, tuple[int, int]]:

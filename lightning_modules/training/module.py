@@ -13,7 +13,7 @@ from torch.nn.utils import clip_grad_norm_, clip_grad_value_
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 
-from datamodules.batching import Batch, Packed, Rounded
+from datamodules.batching import Batch, PackedBatch, RoundedBatch
 from datamodules.errors import UserError
 from datamodules.tokenization import Tokenizer
 from lightning_modules.attention import Score, Window
@@ -156,11 +156,11 @@ class TranslationModule(Translator):
         return self.model.loss(*batch.real_targets(features), label_smoothing)
 
     def loss_of_form(
-        self, kind: type[Packed | Rounded], label_smoothing: float, *tensors: Tensor
+        self, kind: type[PackedBatch | RoundedBatch], label_smoothing: float, *tensors: Tensor
     ) -> Tensor:
         """Return ``loss`` of the tensors of a form of a batch, whose shapes decide all others."""
         form = kind(*tensors)
-        if isinstance(form, Packed):
+        if isinstance(form, PackedBatch):
             features = self.model.decode_packed(form)
         else:
             memory = self.model.encode(form.src, form.src_mask)
@@ -175,7 +175,7 @@ class TranslationModule(Translator):
         if self._captured is None:
             loss = partial(self.loss_of_form, type(form), self.label_smoothing)
             self._captured = CapturedUpdates(loss, self.model, self.device)
-            if isinstance(form, Rounded):  # packed batches have one shape
+            if isinstance(form, RoundedBatch):  # packed batches have one shape
                 data: Any = self.trainer.datamodule  # type: ignore[attr-defined]
                 self._captured.reserve([part.to(self.device) for part in data.largest_update()])
         return self._captured.prepare(form)

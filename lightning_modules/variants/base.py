@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 from typing_extensions import override
 
-from datamodules.batching import Packed
+from datamodules.batching import PackedBatch
 from datamodules.tokenization import PAD
 from lightning_modules.kernels.chunked import output_loss
 from lightning_modules.kernels.products import LinearLayer
@@ -204,7 +204,7 @@ class EncoderDecoder(nn.Module, ABC):
         """Return why updates of this model need padded batches, in words; None if not."""
         return f"{type(self).__name__} reads padded batches"
 
-    def decode_packed(self, packed: Packed) -> Tensor:
+    def decode_packed(self, packed: PackedBatch) -> Tensor:
         """Return the features of packed sentences, ``(room, features)``; see ``cannot_pack``."""
         raise NotImplementedError
 

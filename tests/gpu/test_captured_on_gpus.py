@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import nn
 
-from datamodules.batching import Rounded
+from datamodules.batching import RoundedBatch
 from lightning_modules.kernels.replay import CudaGraphs
 from lightning_modules.training.captured import CapturedUpdates
 from lightning_modules.variants.base import move
@@ -30,7 +30,7 @@ def recorder_of(device):
 
 def updates_of(trained, device, batch):
     def loss(*tensors):
-        return trained.loss(batch._replace(rounded=Rounded(*tensors)), 0.1)
+        return trained.loss(batch._replace(rounded=RoundedBatch(*tensors)), 0.1)
 
     return CapturedUpdates(loss, trained.model, torch.device(device), lambda _: recorder_of(device))
 

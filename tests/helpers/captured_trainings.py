@@ -15,7 +15,7 @@ from datamodules.batching import (
     Batch,
     EncodedPairs,
     Longest,
-    Rounded,
+    RoundedBatch,
     Sequences,
     as_built,
     collate,
@@ -55,7 +55,7 @@ class Data(pl.LightningDataModule):
         """Return the batches."""
         return DataLoader(self._batches, batch_size=None, collate_fn=as_built)
 
-    def largest_update(self) -> Rounded:
+    def largest_update(self) -> RoundedBatch:
         """Return a shape at least as large as any other."""
         return largest(3, 8, Longest())
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 from typing_extensions import override
 
-from datamodules.batching import Packed
+from datamodules.batching import PackedBatch
 from lightning_modules.kernels.choice import has_triton, kernels_in_use
 from lightning_modules.variants.base import (
     DecoderOutput,
@@ -133,7 +133,7 @@ class Transformer(EmbeddedEncoderDecoder):
         return None if has_triton() else "Triton is not installed"
 
     @override
-    def decode_packed(self, packed: Packed) -> Tensor:
+    def decode_packed(self, packed: PackedBatch) -> Tensor:
         return packed_features(self, self.packed_parts, packed)
 
     @override

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 from torch import Tensor
 
-from datamodules.batching import Packed
+from datamodules.batching import PackedBatch
 from lightning_modules.kernels.packed_attention import Spans
 from lightning_modules.variants.transformer.layers import DecoderLayer, EncoderLayer, enter
 
@@ -54,7 +54,7 @@ def compiled_parts(**options: Any) -> Parts:
     return Parts(*(torch.compile(part, dynamic=False, **options) for part in PARTS))
 
 
-def packed_features(model: "Transformer", parts: Parts, packed: Packed) -> Tensor:
+def packed_features(model: "Transformer", parts: Parts, packed: PackedBatch) -> Tensor:
     """Return the features of all target places, ``(room, width)``."""
     encoder, decoder, across = spans_of(packed)
     scale, dropout = model.embedding_scale, model.dropout
@@ -70,7 +70,7 @@ def packed_features(model: "Transformer", parts: Parts, packed: Packed) -> Tenso
     return model.decoder_norm(states)
 
 
-def spans_of(packed: Packed) -> tuple[Spans, Spans, Spans]:
+def spans_of(packed: PackedBatch) -> tuple[Spans, Spans, Spans]:
     """Return the spans of the encoder's, of the causal and of the attention to the source."""
     src, tgt, src_of_tgt, tgt_of_src = packed[3:]
     (first, end), places = tgt, torch.arange(tgt.shape[1], dtype=tgt.dtype, device=tgt.device)

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from datamodules.batching import Rounded
+from datamodules.batching import RoundedBatch
 from lightning_modules.training import captured
 from lightning_modules.training.captured import CapturedUpdates
 from tests.helpers.captured_trainings import batches, losses_of
@@ -24,7 +24,7 @@ def training_of(name, *overrides, dtype=torch.float64):
 
 
 def updates_of(trained):
-    loss = partial(trained.loss_of_form, Rounded, 0.1)
+    loss = partial(trained.loss_of_form, RoundedBatch, 0.1)
     return CapturedUpdates(loss, trained.model, torch.device("cpu"), EmulatedGraphs)
 
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch._dynamo.utils import counters
 
-from datamodules.batching import Packed
+from datamodules.batching import PackedBatch
 from lightning_modules.kernels.choice import PLAIN, Kernels, use_kernels
 from lightning_modules.kernels.replay import Recorded
 from lightning_modules.training.module import TranslationModule
@@ -72,7 +72,7 @@ def test_one_recording_serves_batches_of_any_lengths(kind):
     given: Any = first.packed
 
     def update(*parts):
-        found = loss_and_gradients(trained, first._replace(packed=Packed(*parts)))
+        found = loss_and_gradients(trained, first._replace(packed=PackedBatch(*parts)))
         return {name: value for name, value in found.items() if value is not None}
 
     graphs = EmulatedGraphs()

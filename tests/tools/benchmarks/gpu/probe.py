@@ -155,14 +155,14 @@ def losses(bench: Bench, sizes: Sizes) -> None:
 
 def attentions(bench: Bench, sizes: Sizes) -> None:
     """Measure attention of packed sentences, and of padded ones as torch computes it."""
-    from datamodules.batching.packed import Packed, pack_sentences
+    from datamodules.batching.packed import PackedBatch, pack_sentences
     from lightning_modules.kernels.packed_attention import packed_attention
     from lightning_modules.variants.transformer.packed import spans_of
 
     lengths = _lengths(sizes.tokens)
     padded = [np.full((lengths.shape[1], each.max()), 4) for each in lengths]
     streams = pack_sentences(padded[0], padded[1], padded[1], lengths, sizes.tokens)
-    spans = spans_of(Packed(*(part.to(bench.device) for part in streams)))
+    spans = spans_of(PackedBatch(*(part.to(bench.device) for part in streams)))
     shape = sizes.tokens, sizes.heads, sizes.width // sizes.heads
     rows = []
     for tile in _tiles(bench.device):
