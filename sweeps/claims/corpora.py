@@ -160,7 +160,7 @@ def _draw(draws: _Draws, number: int) -> ClaimCorpus:
     languages = draws.languages[(number - 1) % len(draws.languages)]
     knobs = {
         key: int(generator.integers(low, high, endpoint=True))
-        if isinstance(low, int)
+        if isinstance(low, int) and isinstance(high, int)
         else round(float(generator.uniform(low, high)), 2)
         for key, (low, high) in draws.knobs.items()
     }

@@ -25,9 +25,9 @@ REAL = corpora_of("bench")["multi30k"]
 
 def planned(*claims, shared=SHARED, corpora=(EN_FR,), tier="laptop", **choices):
     """The plan of claims on the same corpora, with two rungs."""
-    choices = Choices(**{"rungs": RUNGS} | choices)
+    given = Choices(**{"rungs": RUNGS} | choices)
     on = {claim.name: corpora for claim in claims}
-    runs, rungs = plan_runs(claims, on, Systems(tier, shared), choices)
+    runs, rungs = plan_runs(claims, on, Systems(tier, shared), given)
     return ClaimsPlan(tier, claims, [], runs, on, rungs, UNMADE)
 
 

@@ -37,8 +37,8 @@ def systems(hydra_of_conf):
 
 
 def runs_of(systems, **choices):
-    choices = Choices(rungs=RUNGS, **choices)
-    return plan_runs([a_claim()], {"paper.one": [EN_FR]}, systems, choices)[0]
+    given = Choices(rungs=RUNGS, **choices)
+    return plan_runs([a_claim()], {"paper.one": [EN_FR]}, systems, given)[0]
 
 
 def overridden(runs, variant):
