@@ -171,7 +171,8 @@ def test_verdicts_name_a_registration_and_what_deviates(tested, board, space):
     succeed(*given, "register=true")
     file = board / "registration.json"
     printed = succeed(*given, f"registration={file}")
-    assert f"SHA-256 {json.loads(file.read_text())['sha256']}; nothing deviates" in printed
+    assert f"SHA-256 {json.loads(file.read_text())['sha256']}, when 12 of its runs" in printed
+    assert "nothing deviates" in printed
     printed = succeed(*given, f"registration={file}", "seed_count=2", "comparison_name=fewer")
     assert "trained seeds: [1, 2], registered [1, 2, 3]" in printed
 
@@ -232,6 +233,6 @@ def test_a_system_that_fails_ends_its_claim_alone(tested, space):
     done = run(f"claims=[{file},{broken}]", *given[1:])
     assert done.returncode == 1
     assert "2 claims: " in done.stdout
-    assert "1 without a verdict" in done.stdout
+    assert "1 no verdict" in done.stdout
     assert (done.stdout + done.stderr).count("seq2seq seed 1 failed") == 1  # by one worker, once
     assert "Traceback" not in done.stdout + done.stderr
