@@ -127,7 +127,7 @@ def _register(plan: ClaimsPlan, config: DictConfig, hydra: Any, console: Console
     registered = RegisteredFile.of(_content(plan, config, hydra))
     registered.write(file)
     for line in (
-        f"registered {len(plan.claims)} claims in {file}, SHA-256 {registered.sha256}",
+        f"claims registered in {file}: {len(plan.claims)}, SHA-256 {registered.sha256}",
         f"publish the file or its hash, then run the claims with registration={file}",
     ):
         print_line(line, console)
