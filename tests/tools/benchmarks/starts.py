@@ -55,14 +55,16 @@ SYSTEMS: dict[str, list[str]] = {
 }
 CORPORA: dict[str, list[str]] = {
     "grammar": [
-        *("tier=laptop", "data.target=de", "budget.target_tokens=200_000", "budget.rungs=[]")
+        *("tier=laptop", "data.target=de", "budget.target_tokens=200_000", "budget.rungs=[]"),
+        "trainer.val_check_interval=40",
     ],
     "multi30k": [
         *("data=multi30k", "tokenizer=bpe", "decoding=greedy", "scoring.metrics=[bleu]"),
-        *("scoring.edges=[10,15,20,30]", "budget.target_tokens=700_000"),
+        *("scoring.edges=[10,15,20,30]", "budget.target_tokens=300_000"),
+        "trainer.val_check_interval=100",
     ],
 }
-TRAINING = ["logger=none", "threads=1", "trainer.val_check_interval=100"]
+TRAINING = ["logger=none", "threads=1"]
 BEGUN = 10.0
 """Validation BLEU of a system that has begun to learn where words go."""
 
