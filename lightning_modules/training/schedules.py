@@ -31,26 +31,6 @@ def constant(optimizer: Optimizer, warmup_updates: int = 1) -> LambdaLR:
     return LambdaLR(optimizer, lambda update: min((update + 1) / warmup_updates, 1.0))
 
 
-def cooldown(
-    optimizer: Optimizer, warmup_updates: int, cooldown_share: float, total_updates: int
-) -> LambdaLR:
-    """Follow ``constant``, then fall with ``1 − √x`` to a hundredth over the last share.
-
-    ``x`` is the share of the cooldown that is done, from 0 to 1. Hägele et al. 2024 (arXiv
-    2405.18392), section 3: as good as a schedule that falls from early on, and all before the
-    cooldown is the same for every length. After ``total_updates``, which may be an estimate, the
-    rate stays.
-    """
-    updates = max(1.0, cooldown_share * total_updates)
-
-    def factor(update: int) -> float:
-        rise = (update + 1) / warmup_updates
-        done = min(max(0.0, (update - total_updates) / updates + 1), 1.0)
-        return min(rise, max(1 - math.sqrt(done), 0.01))
-
-    return LambdaLR(optimizer, factor)
-
-
 def linear(optimizer: Optimizer, warmup_updates: int, total_updates: int) -> LambdaLR:
     """Rise linearly to the optimizer's rate, then fall linearly to a hundredth at the last update.
 

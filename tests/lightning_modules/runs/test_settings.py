@@ -42,7 +42,6 @@ TAKERS = [
     ("data", HuggingFaceCorpus), ("data", MixtureCorpus), ("decoding", BeamSearch),
     ("decoding", GreedySearch), ("scheduler", schedules.linear),
     ("scheduler", schedules.halving), ("scheduler", schedules.inverse_sqrt),
-    ("scheduler", schedules.cooldown),
 ]  # fmt: skip
 """Classes and functions that take the values of a group."""
 SAMPLES: dict[str, list[object]] = {

@@ -13,8 +13,6 @@ from tests.lightning_modules.training.test_resume import SETTINGS
         (["callbacks=ema", "callbacks.ema.decay=1"], "callbacks.ema.decay=1: give "),
         (["callbacks=average", "callbacks.average.k=0"], "callbacks.average.k=0: give "),
         (["callbacks=average", "callbacks.average.of=first"], "callbacks.average.of=first: give "),
-        (["scheduler=cooldown", "scheduler.cooldown_share=0"], "scheduler.cooldown_share=0: give "),
-        (["budget=seconds", "scheduler=cooldown"], "scheduler.total_updates=N"),
     ],
 )
 def test_bad_input_ends_in_a_line(tmp_path, given, line):

@@ -27,7 +27,7 @@ from lightning_modules.training.callbacks import TrainingBudget
 from lightning_modules.training.factories import build_model
 from lightning_modules.training.flops import Flops
 from lightning_modules.training.module import TranslationModule
-from lightning_modules.training.schedules import constant, cooldown, halving, inverse_sqrt, linear
+from lightning_modules.training.schedules import constant, halving, inverse_sqrt, linear
 from tests.helpers.data_settings import grammar_corpus
 from tests.helpers.refusals import refused
 from tests.helpers.searches import beam_search, greedy_search
@@ -152,21 +152,9 @@ def test_inverse_sqrt_rises_then_falls():
     assert all(later < earlier for earlier, later in pairwise(found[3:]))
 
 
-def test_a_cooldown_leaves_the_constant_rate_in_the_last_share_of_the_budget():
-    """By the formula of Hägele et al.; until then a training of any length is the same."""
-    found = rates(cooldown, 54, warmup_updates=4, cooldown_share=0.2, total_updates=50)
-    assert found[:41] == rates(constant, 41, warmup_updates=4)
-    assert found[:4] == pytest.approx([0.25, 0.5, 0.75, 1.0])
-    assert found[41:50] == pytest.approx([1 - math.sqrt(step / 10) for step in range(1, 10)])
-    assert found[50:] == pytest.approx([0.01] * 4)
+def test_a_constant_rate_stays_after_its_warm_up():
+    assert rates(constant, 6, warmup_updates=4) == pytest.approx([0.25, 0.5, 0.75, 1.0, 1.0, 1.0])
     assert rates(constant, 3, peak=0.5) == [0.5] * 3
-
-
-@pytest.mark.parametrize(("share", "total"), [(1.0, 7), (0.01, 7), (0.3, 1)])
-def test_a_cooldown_of_any_share_falls_and_stays_positive(share, total):
-    found = rates(cooldown, total + 3, warmup_updates=1, cooldown_share=share, total_updates=total)
-    assert all(0.01 <= later <= earlier for earlier, later in pairwise(found))
-    assert found[0] == 1
 
 
 def test_linear_falls_to_the_end_of_the_budget():

@@ -31,13 +31,7 @@ from tests.tools.benchmarks.workloads import machine
 ROOT = Path(__file__).resolve().parents[3]
 SCHEDULED = "scheduled"
 STEADY = ["scheduler=constant", "scheduler.warmup_updates=100"]
-WAYS = {
-    SCHEDULED: ["scheduler=linear"],
-    "average": [*STEADY, "callbacks=ema"],
-    "cooldown": ["scheduler=cooldown"],
-    "constant": STEADY,
-}
-COOLDOWN_SHARE = 0.2  # of conf/scheduler/cooldown.yaml
+WAYS = {SCHEDULED: ["scheduler=linear"], "average": [*STEADY, "callbacks=ema"], "constant": STEADY}
 SETTINGS = ["threads=1", "logger=none", "decoding=greedy", "scoring.metrics=[bleu]"]
 
 
@@ -78,13 +72,9 @@ def run(job: Job, out: Path, further: Sequence[str]) -> Outcome:
     return Outcome(result.scores["bleu"], training.val_loss, training.target_tokens_per_second)
 
 
-def tokens_of(way: str, budgets: Sequence[int]) -> float:
+def tokens_of(way: str, budgets: Sequence[int]) -> int:
     """Return the target tokens to train on in order to test at all budgets."""
-    if way == SCHEDULED:
-        return sum(budgets)
-    if way == "cooldown":  # the trunk as far as the last cooldown, and the cooldowns
-        return (1 - COOLDOWN_SHARE) * max(budgets) + COOLDOWN_SHARE * sum(budgets)
-    return max(budgets)
+    return sum(budgets) if way == SCHEDULED else max(budgets)
 
 
 def rows(tested: dict[Job, Outcome]) -> list[dict[str, Any]]:
