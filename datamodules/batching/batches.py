@@ -70,9 +70,9 @@ class Batch(NamedTuple):
         return self.rounded if self.packed is None else self.packed
 
     @property
-    def source(self) -> tuple[Tensor, Tensor, Tensor]:
-        """The arguments of ``EncoderDecoder.encode``: tokens, mask, lengths on the host."""
-        return self.src, self.src_mask, torch.from_numpy(self.lengths[0])
+    def source(self) -> tuple[Tensor, Tensor]:
+        """The arguments of ``EncoderDecoder.encode``: tokens and mask."""
+        return self.src, self.src_mask
 
     def real_targets(self, features: Tensor) -> tuple[Tensor, Tensor]:
         """Return features ``(tokens, features)`` and tokens ``(tokens,)`` of all real positions.

@@ -121,14 +121,10 @@ class Ctranslate2Engine:
             )
 
     def __call__(
-        self,
-        model: EncoderDecoder,
-        src: Tensor,
-        src_mask: Tensor,
-        src_lengths: Tensor | None = None,
+        self, model: EncoderDecoder, src: Tensor, src_mask: Tensor
     ) -> list[list[Hypothesis]]:
         """See ``Search``."""
-        lengths = src_mask.sum(1) if src_lengths is None else src_lengths
+        lengths = src_mask.sum(1)
         found: list[list[Hypothesis]] = [[] for _ in src]
         for length in lengths.unique().tolist():  # the limit belongs to a whole call
             rows = (lengths == length).nonzero().squeeze(1).tolist()

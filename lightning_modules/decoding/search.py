@@ -169,37 +169,25 @@ class Search(ABC):
 
     @torch.no_grad()
     def __call__(
-        self,
-        model: EncoderDecoder,
-        src: Tensor,
-        src_mask: Tensor,
-        src_lengths: Tensor | None = None,
-        *,
-        need_weights: bool = True,
+        self, model: EncoderDecoder, src: Tensor, src_mask: Tensor, *, need_weights: bool = True
     ) -> list[list[Hypothesis]]:
         """Return the hypotheses of each sentence, best first, by a model in evaluation mode.
 
         The source is as for ``EncoderDecoder.encode``. The weights of a batch take much memory:
         without ``need_weights`` the hypotheses have none.
         """
-        lengths = src_mask.sum(1).cpu() if src_lengths is None else src_lengths
         if self.bf16:
             with search_autocast(src.device):
-                return self._translate(model, src, src_mask, lengths, need_weights)
+                return self._translate(model, src, src_mask, need_weights)
         with packed_weights(model, self.int8):
-            return self._translate(model, src, src_mask, lengths, need_weights)
+            return self._translate(model, src, src_mask, need_weights)
 
     def _translate(
-        self,
-        model: EncoderDecoder,
-        src: Tensor,
-        src_mask: Tensor,
-        lengths: Tensor,
-        need_weights: bool,
+        self, model: EncoderDecoder, src: Tensor, src_mask: Tensor, need_weights: bool
     ) -> list[list[Hypothesis]]:
-        limits = self.longest(lengths).to(model.device)
+        limits = self.longest(src_mask.sum(1)).to(model.device)
         backpointers = Backpointers(need_weights)
-        memory = self.encode(model, src, src_mask, lengths)
+        memory = self.encode(model, src, src_mask)
         ends = self.search(model, memory, limits, backpointers)
         paths = iter(backpointers.trace([end for sentence in ends for end in sentence]))
 
@@ -210,10 +198,10 @@ class Search(ABC):
 
         return [[hypothesis(end) for end in sentence] for sentence in ends]
 
-    def encode(self, model: EncoderDecoder, src: Tensor, src_mask: Tensor, lengths: Tensor) -> Any:
+    def encode(self, model: EncoderDecoder, src: Tensor, src_mask: Tensor) -> Any:
         """Return the memory of a source, maybe of one with more padding."""
         # Every step reads the memory: as torch multiplies it, without a copy in each step.
-        return for_each_tensor(model.encode(src, src_mask, lengths), Tensor.contiguous)
+        return for_each_tensor(model.encode(src, src_mask), Tensor.contiguous)
 
     def longest(self, lengths: Tensor) -> Tensor:
         """Return the length limits, in tokens, for sources of these lengths, ``(batch,)``."""

@@ -86,11 +86,11 @@ class SteppedSearch(Search):
         return [self.ranked(found) for found in ends]
 
     @override
-    def encode(self, model: EncoderDecoder, src: Tensor, src_mask: Tensor, lengths: Tensor) -> Any:
+    def encode(self, model: EncoderDecoder, src: Tensor, src_mask: Tensor) -> Any:
         if captures(model):
             further = in_few_sizes(src.shape[1]) - src.shape[1]
             src, src_mask = pad(src, (0, further), value=PAD), pad(src_mask, (0, further))
-        return super().encode(model, src, src_mask, lengths)
+        return super().encode(model, src, src_mask)
 
     def _find_ends(
         self, model: EncoderDecoder, memory: Any, limits: Tensor, backpointers: Backpointers

@@ -1,13 +1,8 @@
 """Torch's LSTM and GRU, over sentences of unequal length and for single steps.
 
-- ``run_padded`` needs no lengths, and always has the same operators: a GPU's way. One more input
-  says where padding is, and has weights with which padding changes no state.
-- ``run_on_cpu`` gives the same numbers faster on a CPU. There the kernel for packed sequences runs
-  step by step; the kernel for whole batches is faster, but needs sentences of one length. Sentences
-  of a batch have similar lengths: all run together up to the length of the shortest sentence, and
-  only the rest of the longer sentences runs packed.
-
-``kernels.precision`` decides the types of arguments. Autograd casts the gradients of weights back.
+``run_padded`` needs no lengths on the host, and always has the same operators: one more input says
+where padding is, and has weights with which padding changes no state. ``kernels.precision`` decides
+the types of arguments. Autograd casts the gradients of weights back.
 """
 
 from collections.abc import Sequence
@@ -16,7 +11,6 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import dropout, pad
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from lightning_modules.kernels.precision import in_product_type, lstm_kernels, types_as_given
 
@@ -24,8 +18,7 @@ from lightning_modules.kernels.precision import in_product_type, lstm_kernels, t
 class RnnOutput(NamedTuple):
     """Output of torch's LSTM or GRU; on a GPU in the type of products."""
 
-    states: Tensor
-    """``(batch, src, directions × hidden)``, or ``(tokens, directions × hidden)`` if packed."""
+    states: Tensor  # `(batch, src, directions × hidden)`
     hidden: Tensor  # last hidden states, `(layers × directions, batch, hidden)`
     cell: Tensor | None
     """Last cell states of an LSTM, ``(layers × directions, batch, hidden)``; None for a GRU."""
@@ -41,13 +34,13 @@ def run_stack(
 ) -> RnnOutput:
     """Run all layers of ``rnn``, of one direction, over ``(batch, src, input)``."""
     if inputs.is_cpu or not (rnn.training and rnn.dropout):
-        return _run(inputs, None, hidden, cell, *_settings(rnn))
+        return _run(inputs, hidden, cell, *_settings(rnn))
     # CuDNN's own dropout draws its seed on the device, and waits for it after every new seed.
     ends = []
     for layer, weights in enumerate(rnn.all_weights):
         start = hidden[layer, None], None if cell is None else cell[layer, None]
         inputs = dropout(inputs, rnn.dropout) if layer else inputs
-        inputs, *end = _run(inputs, None, *start, weights, 1, 0.0, True, False)
+        inputs, *end = _run(inputs, *start, weights, 1, 0.0, True, False)
         ends.append(end)
     return RnnOutput(inputs, *_joined(ends))
 
@@ -66,30 +59,20 @@ def _settings(rnn: nn.LSTM | nn.GRU) -> tuple[Sequence[Tensor], int, float, bool
 
 
 def _run(
-    inputs: Tensor,
-    sizes: Tensor | None,
-    hidden: Tensor,
-    cell: Tensor | None,
-    weights: Sequence[Tensor],
-    *settings: Any,
+    inputs: Tensor, hidden: Tensor, cell: Tensor | None, weights: Sequence[Tensor], *settings: Any
 ) -> RnnOutput:
     """Run an LSTM, or a GRU if ``cell`` is None; the last arguments are those of ``_settings``.
 
-    ``inputs`` are ``(batch, src, input)``, or packed ``(tokens, input)`` with the number of
-    sentences at each position, ``sizes``, on the CPU. States are ``(layers × directions, batch,
-    hidden)``.
+    ``inputs`` are ``(batch, src, input)``; states are ``(layers × directions, batch, hidden)``.
     """
     inputs, hidden, cell, weights = in_product_type(inputs, hidden, cell, weights)
-    sequence = [inputs] if sizes is None else [inputs, sizes]
-    batch_first = [True] if sizes is None else []
-    start = hidden if cell is None else (hidden, cell)
-    arguments: Any = [*sequence, start, weights, True, *settings, *batch_first]
+    further: Any = [weights, True, *settings, True]
     if cell is None:
         with types_as_given(inputs):
-            states, hidden = torch.gru(*arguments)
+            states, hidden = torch.gru(inputs, hidden, *further)
         return RnnOutput(states, hidden, None)
     with types_as_given(inputs), lstm_kernels(inputs):
-        return RnnOutput(*torch.lstm(*arguments))
+        return RnnOutput(*torch.lstm(inputs, (hidden, cell), *further))
 
 
 def advance_layer(
@@ -127,7 +110,7 @@ def run_padded(rnn: nn.LSTM | nn.GRU, inputs: Tensor, mask: Tensor) -> RnnOutput
         ]
         settings = weights, 1, 0.0, torch.is_grad_enabled(), rnn.bidirectional
         told = torch.cat([inputs, padding.to(inputs.dtype)], -1)
-        inputs, hidden, cell = _run(told, None, zero, zero if lstm else None, *settings)
+        inputs, hidden, cell = _run(told, zero, zero if lstm else None, *settings)
         # Padding keeps an LSTM's cell state, but not its output.
         forward = last_of(inputs[..., :size], mask).unsqueeze(0)
         ends.append((torch.cat([forward, hidden[1:]]), cell))
@@ -138,63 +121,6 @@ def last_of(states: Tensor, mask: Tensor) -> Tensor:
     """Return the states of each sentence's last token, ``(batch, hidden)``."""
     last = (mask.sum(1) - 1).view(-1, 1, 1).expand(-1, 1, states.shape[-1])
     return states.gather(1, last).squeeze(1)
-
-
-def _run_packed(
-    inputs: Tensor, lengths: Tensor, hidden: Tensor, cell: Tensor | None, *settings: Any
-) -> RnnOutput:
-    # Torch would sort the sentences too, and wait for the device with the order.
-    order = lengths.argsort(descending=True)
-    there, back = (index.to(inputs.device, non_blocking=True) for index in (order, order.argsort()))
-    packed = pack_padded_sequence(inputs.index_select(0, there), lengths[order], batch_first=True)
-    start = hidden[:, there], None if cell is None else cell[:, there]
-    run = _run(packed.data, packed.batch_sizes, *start, *settings)
-    packed = packed._replace(data=run.states)
-    states, _ = pad_packed_sequence(packed, batch_first=True, total_length=inputs.shape[1])
-    cell = None if run.cell is None else run.cell[:, back]
-    return RnnOutput(states.index_select(0, back), run.hidden[:, back], cell)
-
-
-def run_on_cpu(rnn: nn.LSTM | nn.GRU, inputs: Tensor, lengths: Tensor) -> RnnOutput:
-    """Run over ``(batch, src, input)``: the numbers of ``run_padded``, faster on a CPU."""
-    directions = 2 if rnn.bidirectional else 1
-    outputs = []
-    for layer in range(rnn.num_layers):
-        if layer:
-            inputs = dropout(inputs, rnn.dropout, rnn.training)
-        forward, *others = rnn.all_weights[layer * directions :][:directions]
-        results = [_run_direction(forward, inputs, lengths)]
-        for weights in others:
-            backward = _run_direction(weights, flip(inputs, lengths), lengths)
-            results.append(backward._replace(states=flip(backward.states, lengths)))
-        inputs = torch.cat([result.states for result in results], -1)
-        outputs += results
-    cells = [output.cell for output in outputs if output.cell is not None]
-    hidden = torch.cat([output.hidden for output in outputs])
-    return RnnOutput(inputs, hidden, torch.cat(cells) if cells else None)
-
-
-def _run_direction(weights: Sequence[Tensor], inputs: Tensor, lengths: Tensor) -> RnnOutput:
-    """Run one layer forward over ``(batch, src, input)``."""
-    shortest, (width, size) = int(lengths.min()), weights[1].shape
-    hidden = inputs.new_zeros(1, len(inputs), size)
-    cell = hidden if width == 4 * size else None  # an LSTM
-    settings = [*weights], 1, 0.0, torch.is_grad_enabled(), False
-    states, hidden, cell = _run(inputs[:, :shortest], None, hidden, cell, *settings)
-    missing = inputs.shape[1] - shortest
-    if not missing:
-        return RnnOutput(states, hidden, cell)
-    rest = states.new_zeros(len(inputs), missing, states.shape[2])
-    longer = (lengths > shortest).nonzero().squeeze(1)
-    if len(longer):
-        start = hidden[:, longer], None if cell is None else cell[:, longer]
-        inputs, lengths = inputs[longer, shortest:], lengths[longer] - shortest
-        end = _run_packed(inputs, lengths, *start, *settings)
-        rest = rest.index_copy(0, longer, end.states)
-        hidden = hidden.index_copy(1, longer, end.hidden)
-        if cell is not None and end.cell is not None:
-            cell = cell.index_copy(1, longer, end.cell)
-    return RnnOutput(torch.cat([states, rest], 1), hidden, cell)
 
 
 def flip(sequences: Tensor, lengths: Tensor) -> Tensor:

@@ -51,7 +51,7 @@ ALIGNED: dict[str, Callable[[np.ndarray], str]] = {
     "soft_alignments": format_soft_pharaoh,
 }
 """Formats of word alignments, by the setting that names the file."""
-FindHypotheses = Callable[[EncoderDecoder, Tensor, Tensor, Tensor], list[list[Hypothesis]]]
+FindHypotheses = Callable[[EncoderDecoder, Tensor, Tensor], list[list[Hypothesis]]]
 """A search: from a model, source tokens and their mask to the hypotheses of each sentence."""
 
 

@@ -96,12 +96,10 @@ class EncoderDecoder(nn.Module, ABC):
         """Width of the argument of ``logits``."""
 
     @abstractmethod
-    def encode(self, src: Tensor, src_mask: Tensor, src_lengths: Tensor | None = None) -> Any:
+    def encode(self, src: Tensor, src_mask: Tensor) -> Any:
         """Return the memory of a source ``(batch, src)``, which no step changes.
 
-        The mask, ``(batch, src)``, is True where a token is real. The lengths, ``(batch,)``, lie on
-        the CPU, where some models read faster with them; None where a model must not read lengths,
-        as in a recorded update.
+        The mask, ``(batch, src)``, is True where a token is real.
         """
 
     @abstractmethod

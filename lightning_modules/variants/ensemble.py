@@ -29,10 +29,8 @@ class Ensemble(EncoderDecoder):
         return sum(model.features_size for model in self.models)
 
     @override
-    def encode(
-        self, src: Tensor, src_mask: Tensor, src_lengths: Tensor | None = None
-    ) -> tuple[Any, ...]:
-        return tuple(model.encode(src, src_mask, src_lengths) for model in self.models)
+    def encode(self, src: Tensor, src_mask: Tensor) -> tuple[Any, ...]:
+        return tuple(model.encode(src, src_mask) for model in self.models)
 
     @override
     def initial_state(self, memory: tuple[Any, ...]) -> tuple[Any, ...]:

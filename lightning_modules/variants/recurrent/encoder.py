@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from lightning_modules.kernels.products import LinearLayer
-from lightning_modules.kernels.rnn import RnnOutput, flip, last_of, mirror, run_on_cpu, run_padded
+from lightning_modules.kernels.rnn import RnnOutput, flip, last_of, mirror, run_padded
 from lightning_modules.variants.base import Options
 from lightning_modules.variants.recurrent.cells import (
     CellKind,
@@ -76,18 +76,15 @@ class RecurrentEncoder(nn.Module):
             for width in [input_size] + [size * directions] * (layers - 1)
         )
 
-    def forward(self, embedded: Tensor, mask: Tensor, lengths: Tensor | None) -> EncoderOutput:
+    def forward(self, embedded: Tensor, mask: Tensor) -> EncoderOutput:
         """Return states and last states of ``(batch, src, input)``.
 
-        The mask, ``(batch, src)``, is True where a token is real; a CPU reads faster with lengths,
-        ``(batch,)``.
+        The mask, ``(batch, src)``, is True where a token is real.
         """
         backwards = self.options.reverse_source
         embedded = reverse(embedded, mask) if backwards else embedded
         if self.rnn is None:
             states, hidden, cell = self._read_by_cells(embedded, mask)
-        elif lengths is not None and embedded.is_cpu:
-            states, hidden, cell = run_on_cpu(self.rnn, embedded, lengths)
         else:
             states, hidden, cell = run_padded(self.rnn, embedded, mask)
         if self.options.bidirectional and self.options.merge == "sum":

@@ -243,12 +243,10 @@ class Recurrent(EmbeddedEncoderDecoder):
         )
 
     @override
-    def encode(
-        self, src: Tensor, src_mask: Tensor, src_lengths: Tensor | None = None
-    ) -> RecurrentMemory:
+    def encode(self, src: Tensor, src_mask: Tensor) -> RecurrentMemory:
         src, mask = move((src, src_mask), self.src_embedding.weight.device)
         embedded = self.dropout(self.src_embedding(src))
-        encoded = self.encoder(embedded, mask, src_lengths)
+        encoded = self.encoder(embedded, mask)
         summary = None if self.summary is None else self.summary(encoded.summary).tanh()
         start = self.bridge(encoded, summary)
         language = embedded[:, 0] if self.query.language else None

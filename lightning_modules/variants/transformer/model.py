@@ -99,9 +99,7 @@ class Transformer(EmbeddedEncoderDecoder):
         return math.sqrt(self.tgt_embedding.embedding_dim)
 
     @override
-    def encode(
-        self, src: Tensor, src_mask: Tensor, src_lengths: Tensor | None = None
-    ) -> TransformerMemory:
+    def encode(self, src: Tensor, src_mask: Tensor) -> TransformerMemory:
         if torch.is_grad_enabled() or src.device.type != "cpu" or len(src) <= PIECE:
             return self._encode(src, src_mask)
         # Padding costs as much as words, and batches of a search are longer than they need be.

@@ -218,7 +218,7 @@ def test_what_cannot_be_captured_is_searched_and_named_once(changed, reason, mon
 def test_a_search_waits_only_every_few_steps():
     model, search = model_with("transformer", eos=-100.0), beam_search(beam_size=3)
     src, mask = sentences([20, 3, 14])
-    source = src, mask, mask.sum(1)
+    source = src, mask
     search(model, *source)
     with HostWaits() as waits:
         [[longest], *_] = search(model, *source)

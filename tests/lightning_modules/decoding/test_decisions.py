@@ -90,7 +90,7 @@ def waits_of(search: Search, name: str) -> tuple[list[int], int, bool]:
     limits = torch.tensor([1, GPU_STEPS, GPU_STEPS + 3, 2 * GPU_STEPS + 3])
     with torch.no_grad(), HostWaits() as mode:
         # The encoder of a recurrent model reads lengths, which lie on the CPU.
-        memory = model.encode(src, mask, mask.sum(1))
+        memory = model.encode(src, mask)
         before = mode.count
         ends = search.search(model, memory, limits, backpointers)
         paths = backpointers.trace([end for found in ends for end in found])

@@ -44,7 +44,7 @@ class Markov(EncoderDecoder):
     def features_size(self):
         return VOCABULARY
 
-    def encode(self, src, src_mask, src_lengths=None):
+    def encode(self, src, src_mask):
         return PositionMemory(self.table[src[:, 0]])  # a source's first token chooses its table
 
     def initial_state(self, memory):

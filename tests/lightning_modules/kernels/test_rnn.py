@@ -1,11 +1,11 @@
-"""Torch's LSTM and GRU: a CPU's way through unequal lengths, and the types that a GPU needs."""
+"""Torch's LSTM and GRU: unequal lengths, and the types that a GPU needs."""
 
 import pytest
 import torch
 from torch import nn
 
 from lightning_modules.kernels import precision
-from lightning_modules.kernels.rnn import RnnOutput, run_on_cpu, run_padded, run_stack
+from lightning_modules.kernels.rnn import RnnOutput, run_padded, run_stack
 from lightning_modules.variants.recurrent.cells import CellState, FusedStack
 from tests.helpers.gradients import TYPES, random
 
@@ -34,17 +34,14 @@ def run_without_lengths(rnn, inputs, lengths):
 @pytest.mark.parametrize("lengths", [[5, 5, 5], [2, 6, 3, 6], [1, 4], [7]])
 @pytest.mark.parametrize("bidirectional", [False, True])
 @pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU])
-@pytest.mark.parametrize("run", [run_on_cpu, run_without_lengths])
-def test_unequal_lengths_give_the_numbers_of_packed_sequences(
-    run, kind, bidirectional, lengths, dtype
-):
+def test_unequal_lengths_give_the_numbers_of_packed_sequences(kind, bidirectional, lengths, dtype):
     torch.manual_seed(0)
     rnn = kind(4, 5, 2, batch_first=True, bidirectional=bidirectional).to(dtype)
     inputs = random(len(lengths), max(lengths) + 1, 4, dtype=dtype)  # a column of padding alone
     counts = torch.tensor(lengths)
     learned = [inputs, *rnn.parameters()]
     results = []
-    for each in (run, run_packed):
+    for each in (run_without_lengths, run_packed):
         parts = [part for part in each(rnn, inputs, counts) if part is not None]
         directions = [torch.linspace(-1, 1, part.numel()).view_as(part).to(dtype) for part in parts]
         results.append((parts, torch.autograd.grad(parts, learned, directions)))
@@ -57,7 +54,7 @@ def run_as_decoder(rnn, inputs, lengths):
     return run_stack(rnn, inputs, zero, zero)
 
 
-@pytest.mark.parametrize("run", [run_on_cpu, run_without_lengths, run_as_decoder])
+@pytest.mark.parametrize("run", [run_without_lengths, run_as_decoder])
 @pytest.mark.parametrize("on_gpu", [False, True])
 def test_rnns_drop_between_the_layers_only(run, on_gpu, monkeypatch):
     monkeypatch.setattr(torch.Tensor, "is_cpu", not on_gpu)
@@ -73,11 +70,6 @@ def padded(kind, inputs):
     """Return a module and states of its run, like the functions below."""
     rnn = kind(4, 3, 2, batch_first=True, bidirectional=True)
     return rnn, run_without_lengths(rnn, inputs, LENGTHS).states
-
-
-def by_direction(kind, inputs):
-    rnn = kind(4, 3, 2, batch_first=True, bidirectional=True)
-    return rnn, run_on_cpu(rnn, inputs, LENGTHS).states
 
 
 def decoder(kind):
@@ -103,7 +95,7 @@ def like_a_gpu(monkeypatch):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("run", [padded, by_direction, at_once, in_steps])
+@pytest.mark.parametrize("run", [padded, at_once, in_steps])
 @pytest.mark.parametrize("autocast", [torch.bfloat16, torch.float16, None])
 def test_kernels_get_the_type_of_products_without_autocast(
     run, kind, autocast, like_a_gpu, monkeypatch

@@ -197,8 +197,7 @@ def test_without_gradients_keys_are_shared_as_they_are(rows):
 def losses_and_gradients(model, device) -> list[Any]:
     model.zero_grad()
     padded = batch([2, 3])
-    src, mask, lengths = padded.source
-    memory = model.encode(src.to(device), mask.to(device), lengths)
+    memory = model.encode(*(part.to(device) for part in padded.source))
     features = model.decode(memory, padded.tgt_in.to(device)).features
     loss = model.loss(*padded.real_targets(features), 0.1)
     loss.backward()

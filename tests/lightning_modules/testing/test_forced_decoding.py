@@ -43,7 +43,7 @@ class Mirror(EncoderDecoder):
     def logits(self, features):
         return features
 
-    def encode(self, src, src_mask, src_lengths=None):
+    def encode(self, src, src_mask):
         return src_mask
 
     def decode(self, memory, tgt_in):

@@ -139,7 +139,7 @@ def test_each_reference_gets_the_source_of_the_sentence_before():
     own, other = pairs[np.arange(3)], with_other_sources(pairs[np.arange(3)])
     assert torch.equal(other.src, own.src[[2, 0, 1]])
     assert torch.equal(other.src_mask, own.src_mask[[2, 0, 1]])
-    assert other.source[2].tolist() == [2, 2, 3]
+    assert other.lengths[0].tolist() == [2, 2, 3]
     assert torch.equal(other.tgt_out, own.tgt_out)
     assert other.lengths[1].tolist() == own.lengths[1].tolist()
 
