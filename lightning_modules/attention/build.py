@@ -30,7 +30,6 @@ class AttentionOptions(BaseModel):
     heads: int | None = None
     start: Start = "random"
     score_rate: float | None = Field(None, gt=0)
-    window_rate: float | None = Field(None, gt=0)
 
 
 def build_attention(
@@ -64,7 +63,6 @@ def build_attention(
     )
     score: Score = make_plug(f"{setting}.score", chosen.score, score_kind, *widths, **score_options)
     score.lr_factor = chosen.score_rate or score.lr_factor
-    window.lr_factor = chosen.window_rate or window.lr_factor
     if not score.is_content_based and not isinstance(window, Global):
         raise UserError(
             f"{setting}.score={chosen.score}: gives every position a weight of its own and has no "

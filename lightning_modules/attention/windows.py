@@ -40,9 +40,6 @@ class Window(nn.Module, ABC):
     """
 
     least_half_width = 0  # smallest D for which no window is empty
-    lr_factor: float = 1.0
-    """Learning rate of the window's parameters, as a share of the optimizer's;
-    ``model.attention.window_rate`` sets another."""
 
     def __init__(self, query_size: int, half_width: int) -> None:
         super().__init__()

@@ -25,10 +25,10 @@ from lightning_modules.testing.run_scores import check_test_set, score_model
 from lightning_modules.testing.scoring import Scoring
 from lightning_modules.testing.summary import summary
 from lightning_modules.training import factories
-from lightning_modules.training.callbacks import ProgressFile, enter_phase
 from lightning_modules.training.checkpoints import TrainedModel, load_trained
 from lightning_modules.training.module import Translator
 from lightning_modules.training.process import EndOnSignals, ended_by_signals, prepare_process
+from lightning_modules.training.progress import ProgressFile, enter_phase
 
 log = logging.getLogger(__name__)
 

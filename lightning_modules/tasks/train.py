@@ -29,10 +29,10 @@ from lightning_modules.tracking.results import AttentionMaps, EarlierValidations
 from lightning_modules.tracking.trackers import Tracker, track_training, tracker_config
 from lightning_modules.training import factories
 from lightning_modules.training.budgets import fill_budget
-from lightning_modules.training.callbacks import enter_phase
 from lightning_modules.training.continuing import run_to_continue
 from lightning_modules.training.first_weights import read_source
 from lightning_modules.training.process import ended_by_signals
+from lightning_modules.training.progress import enter_phase
 from lightning_modules.training.setup import TrainingSetup, build_trainer, fit, set_up_training
 from lightning_modules.training.size_search import match_size
 from lightning_modules.training.word_vectors import fingerprint, vector_files

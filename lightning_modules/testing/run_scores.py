@@ -37,8 +37,8 @@ from lightning_modules.testing.forced_decoding import ForcedDecoding, ForcedSent
 from lightning_modules.testing.output_suspicions import suspicions_of_output
 from lightning_modules.testing.scoring import PHRASE_TABLE, Scoring, baselines_of_run
 from lightning_modules.testing.unknown_words import all_unknown, read_replacement, write_out
-from lightning_modules.training.callbacks import enter_phase
 from lightning_modules.training.module import Translator
+from lightning_modules.training.progress import enter_phase
 from lightning_modules.variants import EncoderDecoder, count_parameters
 
 log = logging.getLogger(__name__)

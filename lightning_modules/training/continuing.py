@@ -18,9 +18,10 @@ from lightning_modules.runs.paths import CHECKPOINTS, EARLIER, LAST, LOCK, last_
 from lightning_modules.runs.settings import flatten
 from lightning_modules.runs.trunk_checks import amount_key, schedule_that_ends
 from lightning_modules.training.budgets import Budget, Cost, find_kind, plateau_of, read_budget
-from lightning_modules.training.callbacks import RESUME, TrainingBudget
+from lightning_modules.training.callbacks import TrainingBudget
 from lightning_modules.training.checkpoints import WholeCheckpoints, check_sizes, read_checkpoint
 from lightning_modules.training.module import VALIDATIONS, TranslationModule
+from lightning_modules.training.resume import RESUME
 
 log = logging.getLogger(__name__)
 

@@ -38,10 +38,11 @@ from lightning_modules.training import (
 from lightning_modules.training.attention_spread import StartSpread
 from lightning_modules.training.averages import CheckpointAverage
 from lightning_modules.training.budgets import KINDS
-from lightning_modules.training.callbacks import ProgressFile, ProgressLines, budget_of
+from lightning_modules.training.callbacks import budget_of
 from lightning_modules.training.flops import Flops, count_flops
 from lightning_modules.training.learning_curve import convergence_of, unbegun
 from lightning_modules.training.module import VALIDATIONS, TranslationModule
+from lightning_modules.training.progress import ProgressFile, ProgressLines
 from lightning_modules.training.schedules import schedule_length
 from lightning_modules.training.validations import Validation, doubts
 from lightning_modules.variants import EncoderDecoder, Recurrent, count_parameters

@@ -200,26 +200,38 @@ def plan_table(plan: ClaimsPlan, known: Mapping[str, Prospect], at_once: int) ->
         lacking = [run for run in runs if run.identity not in plan.finished.runs]
         return job_time(lacking, speeds, done, plan.finished.trainings)
 
-    trunks = {run.trunk for run in plan.missing}
-    title = (
-        f"claims: {len(plan.claims)}, runs: {len(plan.runs)}, missing: {len(plan.missing)} of "
-        f"{len(trunks)} trainings; job time {time_of(plan.runs).text(at_once)} with {at_once} at a "
-        "time"
-    )
-    table = Table(title=title, title_justify="left", box=None, padding=(0, 1, 0, 0))
-    table.add_column("claim", no_wrap=True)
-    for column in ("corpora", "rungs", "seeds", "runs", "missing", "job time", *PROSPECTS):
-        table.add_column(column, justify="right")
+    rows = []
     for claim in plan.claims:
         runs, corpora = plan.runs_of(claim), plan.corpora[claim.name]
-        table.add_row(
-            claim.name,
-            str(len(corpora)),
-            str(len(plan.rungs[claim.name])),
-            str(len(plan.seeds_of(claim, corpora[0].name))),
-            str(len(runs)),
-            str(sum(run.identity not in plan.finished.runs for run in runs)),
-            time_of(runs).text(),
-            *known.get(claim.name, ("–", "–")),
+        rows.append(
+            {
+                "corpora": str(len(corpora)),
+                "rungs": str(len(plan.rungs[claim.name])),
+                "seeds": str(len(plan.seeds_of(claim, corpora[0].name))),
+                "runs": str(len(runs)),
+                "missing": str(sum(run.identity not in plan.finished.runs for run in runs)),
+                "job time": time_of(runs).text(),
+                **dict(zip(PROSPECTS, known.get(claim.name, ("–", "–")), strict=True)),
+            }
         )
+    # What is the same for all claims is said once: the table fits into 80 columns.
+    same = {
+        name: rows[0][name]
+        for name in ("corpora", "rungs", "seeds")
+        if len({row[name] for row in rows}) == 1
+    }
+    of_each = "".join(f"{name}: {number}, " for name, number in same.items())
+    trunks = {run.trunk for run in plan.missing}
+    title = (
+        f"claims: {len(plan.claims)}, {of_each}runs: {len(plan.runs)}, missing: "
+        f"{len(plan.missing)} of {len(trunks)} trainings; job time "
+        f"{time_of(plan.runs).text(at_once)} with {at_once} at a time"
+    )
+    table = Table(title=title, title_justify="left", box=None, padding=(0, 1, 0, 0))
+    table.add_column("claim", overflow="fold")
+    columns = [name for name in (rows[0] if rows else ()) if name not in same]
+    for column in columns:
+        table.add_column(column, justify="right", no_wrap=True)
+    for claim, row in zip(plan.claims, rows, strict=True):
+        table.add_row(claim.name, *(row[column] for column in columns))
     return table

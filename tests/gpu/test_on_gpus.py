@@ -14,7 +14,7 @@ from torch import Tensor
 from datamodules.batching import Batch
 from lightning_modules.runs.files import read_history, read_result
 from lightning_modules.runs.paths import LAST
-from lightning_modules.training import callbacks
+from lightning_modules.training import resume
 from lightning_modules.training.module import TranslationModule
 from lightning_modules.variants.base import move
 from tests.helpers.commands import TINY, inside, places, succeed
@@ -142,7 +142,7 @@ def test_a_deterministic_training_goes_on_to_the_last_bit(tmp_path, monkeypatch,
     ]
     whole = losses_of(tmp_path, "whole", *given)
     with monkeypatch.context() as patched:
-        patched.setattr(callbacks, "SHARE_OF_SAVING", math.inf)
+        patched.setattr(resume, "SHARE_OF_SAVING", math.inf)
         at(patched, TranslationModule, "training_step", 4, killed)
         with pytest.raises(Killed):
             inside(*SETTINGS, *places(tmp_path), f"hydra.run.dir={tmp_path / 'parts'}", *given)

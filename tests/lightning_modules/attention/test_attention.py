@@ -228,7 +228,7 @@ DOT = "queries and encoder states of one width, not 4 and 6.*model.attention.sco
         ({"score": "additive", "alignment_size": 0}, "alignment_size=0 must be at least 1"),
         ({"start": "small"}, "model.attention.start=small: .*'random' or 'simple'"),
         ({"score_rate": 0}, "model.attention.score_rate=0: .* greater than 0"),
-        ({"window_rate": "fast"}, "model.attention.window_rate=fast: .* valid number"),
+        ({"score_rate": "fast"}, "model.attention.score_rate=fast: .* valid number"),
     ],
 )
 def test_what_cannot_fit_is_refused(arguments, message):

@@ -59,7 +59,7 @@ def test_without_a_start_everything_is_drawn_as_before(window):
     [weight] = parameters.values()
     layer = nn.Linear(WIDTH, WIDTH, bias=False)
     assert weight.equal(nn.init.xavier_uniform_(layer.weight))
-    assert (attention.score.lr_factor, attention.window.lr_factor) == (1, 1)
+    assert attention.score.lr_factor == 1
 
 
 def test_local_p_starts_around_the_position_of_the_target_word():
@@ -106,21 +106,13 @@ def rates_of(optimizer: Optimizer, model: nn.Module) -> dict[str, float]:
         ("luong_general", [], {"score.key_projection.weight": 0.1}),
         ("luong_general", ["model.attention.start=random"], {}),
         ("luong_predictive", [], {"score.key_projection.weight": 0.1}),
-        (
-            "luong_predictive",
-            ["model.attention.score_rate=2", "model.attention.window_rate=0.5"],
-            {
-                "score.key_projection.weight": 2,
-                "window.hidden.weight": 0.5,
-                "window.position.weight": 0.5,
-            },
-        ),
+        ("luong_predictive", ["model.attention.score_rate=2"], {"score.key_projection.weight": 2}),
         ("luong_local_near", ["model.attention.score_rate=0.1"], {}),
         ("luong_global_general", [], {}),
         ("transformer", [], {}),
     ],
 )
-def test_score_and_window_have_rates_of_their_own(name, overrides, slow):
+def test_a_score_has_a_rate_of_its_own(name, overrides, slow):
     model = small_model(name, *overrides)
     optimizer = make_optimizer(model, partial(Adam, lr=2e-3))
     factors = {f"attention.{key}": value for key, value in slow.items()}

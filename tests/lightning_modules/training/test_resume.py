@@ -28,10 +28,11 @@ from lightning_modules.runs.paths import LAST
 from lightning_modules.runs.schema import HistoryPoint, LossPoint, Training
 from lightning_modules.tasks.train import sized_for_data, tracked_training
 from lightning_modules.training import losses
-from lightning_modules.training.callbacks import ResumeCheckpoint, TrainingBudget
+from lightning_modules.training.callbacks import TrainingBudget
 from lightning_modules.training.checkpoints import load_trained
 from lightning_modules.training.losses import DivergedError
 from lightning_modules.training.module import TranslationModule
+from lightning_modules.training.resume import ResumeCheckpoint
 from lightning_modules.training.setup import fit
 from sweeps.launch.compose import hydra_job
 from sweeps.launch.errors import as_user_error
@@ -144,7 +145,7 @@ def count_calls(monkeypatch, where: type, hook: str) -> list[None]:
 @pytest.fixture(autouse=True)
 def as_often_as_asked(monkeypatch):
     """Let checkpoints take any share of the time."""
-    monkeypatch.setattr("lightning_modules.training.callbacks.SHARE_OF_SAVING", math.inf)
+    monkeypatch.setattr("lightning_modules.training.resume.SHARE_OF_SAVING", math.inf)
 
 
 @pytest.fixture(autouse=True)

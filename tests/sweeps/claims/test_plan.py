@@ -2,9 +2,11 @@
 
 import json
 from dataclasses import replace
+from io import StringIO
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from lightning_modules.runs.provenance import environment
 from sweeps.claims.claim import TIERS, all_claims
@@ -322,10 +324,20 @@ def test_the_table_has_a_row_for_every_claim(tmp_path):
     plan = plan_of(tmp_path, a_claim(), a_claim("two"), made=False)
     table = plan_table(plan, prospects(plan), 2)
     assert table.row_count == 2
-    assert "claims: 2, runs: 6, missing: 6 of 6 trainings; job time unknown with" in str(
-        table.title
-    )
+    title = "claims: 2, corpora: 1, rungs: 1, seeds: 3, runs: 6, missing: 6 of 6 trainings; job "
+    assert str(table.title).startswith(title)
     assert list(table.columns[0].cells) == ["paper.one", "paper.two"]
+
+
+def test_the_table_keeps_its_titles_in_80_columns(tmp_path):
+    """What differs between claims has a column, and long names are folded."""
+    claims = a_claim("a_name_that_is_longer_than_a_column_can_be"), a_claim("two")
+    plan = plan_of(tmp_path, *claims, made=False)
+    plan = replace(plan, rungs={**plan.rungs, "paper.two": [500, 1000]})
+    written = StringIO()
+    Console(width=80, file=written).print(plan_table(plan, prospects(plan), 2))
+    titles = "claim rungs seeds runs missing job time decides for 80%"
+    assert titles in [" ".join(line.split()) for line in written.getvalue().splitlines()]
 
 
 def test_the_promised_seeds_decide_with_80_percent(tmp_path):

@@ -38,10 +38,6 @@ SYSTEMS: dict[str, list[str]] = {
     "local-m general, simple": ["model=luong_local"],
     "local-p general, random": ["model=luong_predictive", RANDOM],
     "local-p general, simple": ["model=luong_predictive"],
-    "local-p general, simple, window_rate 0.1": [
-        "model=luong_predictive",
-        "model.attention.window_rate=0.1",
-    ],
     "heads, torch's start": ["model=luong_multi_head", OLD_HEADS],
     "heads, Glorot's start": ["model=luong_multi_head"],
     "additive": ["model=bahdanau"],

@@ -182,8 +182,7 @@ def test_padding_never_enters_a_bidirectional_encoder(cell, reverse_source):
     noise = torch.randint(4, VOCABULARY, src.shape)
     with torch.no_grad():
         one, other = (
-            model.encoder(model.src_embedding(ids), mask)
-            for ids in (src, src.where(mask, noise))
+            model.encoder(model.src_embedding(ids), mask) for ids in (src, src.where(mask, noise))
         )
         assert one.states.equal(other.states)
         assert one.hidden.equal(other.hidden)
