@@ -5,7 +5,8 @@ where padding is, and has weights with which padding changes no state. ``kernels
 the types of arguments. Autograd casts the gradients of weights back.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import torch
@@ -27,6 +28,21 @@ class RnnOutput(NamedTuple):
 SHUT = 1e4
 """Weight of padding: ``sigmoid(-SHUT)`` is 0 and ``sigmoid(SHUT)`` is 1, also in float16."""
 EXTRA = 8  # inputs for the one that says where padding is: products of 8 columns more are fast
+_extra = EXTRA
+
+
+@contextmanager
+def without_padding() -> Iterator[None]:
+    """Let encoders of batches without padding do without the input that says where padding is.
+
+    FLOPs are counted so, because they are those of the sentences alone.
+    """
+    global _extra
+    _extra = 0
+    try:
+        yield
+    finally:
+        _extra = EXTRA
 
 
 def run_stack(
@@ -94,11 +110,12 @@ def run_padded(rnn: nn.LSTM | nn.GRU, inputs: Tensor, mask: Tensor) -> RnnOutput
     weights. Read backwards, padding comes first, and leaves the state at 0.
     """
     lstm, size, directions = isinstance(rnn, nn.LSTM), rnn.hidden_size, 1 + rnn.bidirectional
-    padding = pad((~mask).to(inputs.dtype).unsqueeze(-1), (0, EXTRA - 1))
+    padding = pad((~mask).to(inputs.dtype).unsqueeze(-1), (0, EXTRA - 1))[..., :_extra]
     column = inputs.new_zeros((4 if lstm else 3) * size, EXTRA)
     if lstm:
         column[:size, 0].fill_(-SHUT)
     column[size : 2 * size, 0].fill_(SHUT)
+    column = column[:, :_extra]
     zero = inputs.new_zeros(directions, len(inputs), size)
     ends = []
     for layer in range(rnn.num_layers):

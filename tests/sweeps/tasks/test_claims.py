@@ -192,7 +192,7 @@ def test_a_second_search_tests_the_same_training_again(tested, space):
     file.write_text(yaml.safe_dump(content))
     kept = [each for each in given[1:] if not each.startswith("seed_count")]
     printed = succeed(f"claims={file}", *kept, "comparison_name=search")
-    assert "runs: 4, missing: 4 of 1 trainings" in printed
+    assert "runs: 4, missing: 4 of 1 trainings" in " ".join(printed.split())
     every = [result_of(each.parent) for each in space.rglob("outputs/runs/*/result.json")]
     made_now = [one for one in every if one.seed == 7]
     beams = [one for one in made_now if one.config["decoding"].get("beam_size", 1) > 1]
