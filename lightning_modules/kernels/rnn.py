@@ -28,21 +28,21 @@ class RnnOutput(NamedTuple):
 SHUT = 1e4
 """Weight of padding: ``sigmoid(-SHUT)`` is 0 and ``sigmoid(SHUT)`` is 1, also in float16."""
 EXTRA = 8  # inputs for the one that says where padding is: products of 8 columns more are fast
-_extra = EXTRA
+_extra = EXTRA  # 0 within `without_padding`
 
 
 @contextmanager
 def without_padding() -> Iterator[None]:
-    """Let encoders of batches without padding do without the input that says where padding is.
+    """Leave out the input that says where padding is, for batches that have no padding.
 
-    FLOPs are counted so, because they are those of the sentences alone.
+    FLOPs are counted in this way: the input is no part of the model.
     """
     global _extra
     _extra = 0
     try:
         yield
     finally:
-        _extra = EXTRA
+        _extra = EXTRA  # 0 within `without_padding`
 
 
 def run_stack(

@@ -44,8 +44,8 @@ VALIDATIONS = "validations"  # key in a checkpoint: loss and BLEU of each valida
 def make_optimizer(model: nn.Module, make: Callable[[Iterable[Any]], Optimizer]) -> Optimizer:
     """Make the optimizer of all trained parameters of ``model``.
 
-    Parameters of a score with another ``lr_factor`` than 1 are a group of their own,
-    behind the others, with this share of the learning rate.
+    Parameters of a score with another ``lr_factor`` than 1 are a group of their own, behind the
+    others, with this share of the learning rate.
     """
     factors = {
         parameter: part.lr_factor

@@ -1,4 +1,4 @@
-"""What is shown of a training while it runs: lines, a file for the terminal, examples."""
+"""How a training shows its progress: lines of the log, a file, and example translations."""
 
 import logging
 import sys
