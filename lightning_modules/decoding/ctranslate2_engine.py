@@ -22,7 +22,8 @@ from lightning_modules.decoding.search import Hypothesis, Search
 from lightning_modules.variants import Transformer
 from lightning_modules.variants.base import EncoderDecoder
 from lightning_modules.variants.transformer.heads import AttentionPositions, MultiHeadAttention
-from lightning_modules.variants.transformer.layers import FeedForward, Residual
+from lightning_modules.variants.transformer.layers import Connection, DecoderLayer, FeedForward
+from lightning_modules.variants.transformer.mixers import SelfAttention
 
 SETTING = "engine=ctranslate2"
 
@@ -33,7 +34,7 @@ def write_model(library: ModuleType, model: Transformer, positions: int, folder:
     encoder, decoder = cast(Sequence[Any], model.encoder), cast(Sequence[Any], model.decoder)
     pre_norm = isinstance(model.encoder_norm, nn.LayerNorm)
     spec: Any = library.specs.TransformerSpec.from_config(
-        (len(encoder), len(decoder)), encoder[0].attention.heads, pre_norm=pre_norm
+        (len(encoder), len(decoder)), encoder[0].mixer.heads, pre_norm=pre_norm
     )
     [src_table] = spec.encoder.embeddings
     sides = (
@@ -45,13 +46,13 @@ def write_model(library: ModuleType, model: Transformer, positions: int, folder:
         nothing = torch.zeros(1, positions, table.embedding_dim)
         side.position_encodings.encodings = _array(encoding(nothing, torch.arange(positions))[0])
     if pre_norm:
-        _set_norm(spec.encoder.layer_norm, cast(nn.LayerNorm, model.encoder_norm))
-        _set_norm(spec.decoder.layer_norm, cast(nn.LayerNorm, model.decoder_norm))
+        _set_norm(spec.encoder.layer_norm, model.encoder_norm)
+        _set_norm(spec.decoder.layer_norm, model.decoder_norm)
     for written, layer in zip(spec.encoder.layer, encoder, strict=True):
-        _set_attention(written.self_attention, layer.attention, layer.around_attention)
+        _set_attention(written.self_attention, layer.mixer, layer.around_mixer)
         _set_feed_forward(written.ffn, layer.feed_forward, layer.around_feed_forward)
     for written, layer in zip(spec.decoder.layer, decoder, strict=True):
-        _set_attention(written.self_attention, layer.self_attention, layer.around_self_attention)
+        _set_attention(written.self_attention, layer.mixer, layer.around_mixer)
         _set_attention(written.attention, layer.cross_attention, layer.around_cross_attention)
         _set_feed_forward(written.ffn, layer.feed_forward, layer.around_feed_forward)
     _set_linear(spec.decoder.projection, model.output)
@@ -68,7 +69,7 @@ def _names(table: nn.Embedding) -> list[str]:
     return [str(token) for token in range(table.num_embeddings)]
 
 
-def _set_attention(spec: Any, attention: MultiHeadAttention, around: Residual) -> None:
+def _set_attention(spec: Any, attention: MultiHeadAttention, around: Connection) -> None:
     query, keys = (attention.query,), (attention.key, attention.value)
     groups = [(*query, *keys)] if len(spec.linear) == 2 else [query, keys]
     for written, layers in zip(spec.linear, [*groups, (attention.out,)], strict=True):
@@ -76,7 +77,7 @@ def _set_attention(spec: Any, attention: MultiHeadAttention, around: Residual) -
     _set_norm(spec.layer_norm, around.norm)
 
 
-def _set_feed_forward(spec: Any, layers: FeedForward, around: Residual) -> None:
+def _set_feed_forward(spec: Any, layers: FeedForward, around: Connection) -> None:
     first, _, second = layers
     _set_linear(spec.linear_0, cast(nn.Linear, first))
     _set_linear(spec.linear_1, cast(nn.Linear, second))
@@ -89,7 +90,8 @@ def _set_linear(spec: Any, *layers: nn.Linear) -> None:
     spec.bias = _array(torch.cat([layer.bias for layer in layers]))
 
 
-def _set_norm(spec: Any, norm: nn.LayerNorm) -> None:
+def _set_norm(spec: Any, norm: nn.Module) -> None:
+    assert isinstance(norm, nn.LayerNorm)
     spec.gamma, spec.beta = _array(norm.weight), _array(norm.bias)
 
 
@@ -174,6 +176,18 @@ def _library() -> ModuleType:
     return module
 
 
+def _is_whole(layer: Any) -> bool:
+    """Return whether a layer has the parts of Vaswani et al. 2017."""
+    around = layer.around_mixer
+    return (
+        isinstance(layer.mixer, SelfAttention)
+        and around.residual
+        and isinstance(around.norm, nn.LayerNorm)
+        and layer.feed_forward is not None
+        and not (isinstance(layer, DecoderLayer) and layer.cross_attention is None)
+    )
+
+
 def _expressible(model: EncoderDecoder, search: Search) -> Transformer:
     """Return the model. Raises ``UserError`` for what CTranslate2 cannot express."""
     if not isinstance(model, Transformer):
@@ -183,6 +197,11 @@ def _expressible(model: EncoderDecoder, search: Search) -> Transformer:
         raise UserError(f"{SETTING}: has greedy and beam search alone; set decoding=beam")
     if search.bf16:
         raise UserError(f"{SETTING}: computes in float32 or int8; set decoding.bf16=false")
+    if not all(_is_whole(layer) for layer in (*model.encoder, *model.decoder)):
+        raise UserError(
+            f"{SETTING}: needs a Transformer with all its parts, and self-attention in each layer; "
+            "set engine=torch"
+        )
     attention = next(part for part in model.modules() if isinstance(part, MultiHeadAttention))
     if type(attention.positions) is not AttentionPositions:
         raise UserError(

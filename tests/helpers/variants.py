@@ -58,7 +58,7 @@ OPTIONS = {
     "luong_local_p_renormalised": ("luong_predictive", ["model.attention.renormalise=true"]),
     "luong_narrow": ("luong_local", ["model.attention.half_width=1"]),
     "luong_tied": ("luong_global", ["model.tied=output"]),
-    "transformer_post_norm": ("transformer", ["model.pre_norm=false"]),
+    "transformer_post_norm": ("transformer", ["model.norm=after"]),
     "transformer_learned": ("transformer", ["model.positions=learned"]),
     "transformer_rotary": ("transformer", ["model.positions=rotary"]),
     "transformer_relative": ("transformer", ["model.positions=relative", "model.key_size=6"]),
@@ -100,9 +100,11 @@ def transformer(vocabulary: int = VOCABULARY, **options: Any) -> Transformer:
     """A Transformer with torch's initial weights, of small sizes where none are given."""
     sizes = {"width": 16, "heads": 2, "hidden_size": 24, "encoder_layers": 2, "decoder_layers": 2}
     ranges = {"key_size": None, "value_size": None, "max_length": 1024, "relative_distance": 16}
-    form = {"pre_norm": True, "positions": "sinusoidal", "tied": "none", "dropout": 0.0}
+    form = {"norm": "before", "positions": "sinusoidal", "tied": "none", "dropout": 0.0}
+    parts = {"encoder_mixer": "attention", "decoder_mixer": "attention"}
+    parts |= {"cross_attention": "every", "residual": True}
     given = {"src_vocabulary": vocabulary, "tgt_vocabulary": vocabulary, "placement": {}}
-    return Transformer(**{**sizes, **ranges, **form, **given, **options})
+    return Transformer(**{**sizes, **ranges, **form, **parts, **given, **options})
 
 
 def sentences(

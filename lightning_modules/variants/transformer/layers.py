@@ -1,7 +1,15 @@
-"""Vaswani et al. 2017, section 3.1: the layers of the encoder and of the decoder."""
+"""The layers of the encoder and of the decoder: Vaswani et al. 2017, section 3.1, and its parts
+between an RNN with attention and a Transformer.
 
-from collections.abc import Callable, Iterator
+A layer of the encoder is a mixer and a feed-forward layer; a layer of the decoder has attention to
+the source between them. Every part but the mixer can be left out (Domhan 2018, P18-1167).
+"""
 
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any, Literal
+
+import torch
 from torch import Tensor, nn
 
 from lightning_modules.kernels.products import LinearLayer
@@ -15,6 +23,19 @@ from lightning_modules.variants.transformer.heads import (
     Relative,
     Rotary,
 )
+from lightning_modules.variants.transformer.mixers import (
+    Mixer,
+    RnnMixer,
+    SelfAttention,
+    TwoDirections,
+)
+
+MixerName = Literal["attention", "lstm", "gru"]
+RECURRENCES: Mapping[str, Callable[[int, int, int], Mixer]] = {
+    "lstm": partial(RnnMixer, nn.LSTM),
+    "gru": partial(RnnMixer, nn.GRU),
+}
+"""What makes each recurrence of ``MixerName``; see ``Mixer``."""
 
 
 class TransformerOptions(Options):
@@ -22,18 +43,25 @@ class TransformerOptions(Options):
 
     width: int  # d_model
     heads: int  # h, of every attention
-    hidden_size: int  # d_ff
+    hidden_size: int | None  # d_ff; None: no feed-forward layers
     encoder_layers: int
     decoder_layers: int
+    encoder_mixer: MixerName
+    decoder_mixer: MixerName
+    cross_attention: Literal["every", "last"]
+    """Layers of the decoder with attention to the source; ``last``: as in an RNN with attention."""
+    residual: bool
+    """Whether each sublayer adds to its inputs. If not, attention to the source combines its result
+    with its query as Luong et al. 2015, eq. 5; otherwise nothing of the target would be left."""
+    norm: Literal["none", "before", "after"]
+    """LayerNorm before each sublayer (Xiong et al. 2020, arXiv 2002.04745), which trains without a
+    long warm-up, or after each, as published."""
     key_size: int | None  # d_k; None: width / heads, as published
     value_size: int | None  # d_v; None: width / heads, as published
-    pre_norm: bool
-    """LayerNorm before each sublayer (Xiong et al. 2020, arXiv 2002.04745), which trains without a
-    long warm-up; false: after each sublayer, as published."""
     positions: Positions
-    """At the input or in the self-attentions. With ``none`` the encoder cannot know the order of
-    the source, and the decoder counts by its causal mask alone (Kazemnejad et al. 2023, arXiv
-    2305.19466)."""
+    """At the input or in the self-attentions. With ``none`` an encoder of attention cannot know the
+    order of the source, and such a decoder counts by its causal mask alone (Kazemnejad et al. 2023,
+    arXiv 2305.19466)."""
     max_length: int
     relative_distance: int
     tied: Tied
@@ -51,18 +79,34 @@ class TransformerOptions(Options):
         share = self.width // self.heads
         return self.key_size or share, self.value_size or share
 
-    def self_attention(self) -> MultiHeadAttention:
+    def self_attention(self) -> SelfAttention:
         """Return an attention with the positions of its inputs."""
         positions = AttentionPositions()
         if self.positions == "rotary":
             positions = Rotary()
         elif self.positions == "relative":
             positions = Relative(self.head_sizes[0], self.relative_distance)
-        return MultiHeadAttention(self.width, self.heads, *self.head_sizes, positions)
+        return SelfAttention(self.width, self.heads, *self.head_sizes, positions)
 
-    def cross_attention(self) -> MultiHeadAttention:
+    def attention_to_source(self) -> MultiHeadAttention:
         """Return an attention to another sentence, where distances have no meaning."""
         return MultiHeadAttention(self.width, self.heads, *self.head_sizes)
+
+    def encoder_part(self) -> SelfAttention | TwoDirections:
+        """Return what mixes the positions of a source."""
+        if self.encoder_mixer == "attention":
+            return self.self_attention()
+        return TwoDirections(RECURRENCES[self.encoder_mixer], self.width, self.heads)
+
+    def decoder_part(self) -> Mixer:
+        """Return what mixes each position of a target with earlier ones."""
+        if self.decoder_mixer == "attention":
+            return self.self_attention()
+        return RECURRENCES[self.decoder_mixer](self.width, self.heads, self.width)
+
+    def feed_forward(self) -> "FeedForward | None":
+        """Return a feed-forward layer, if there are any."""
+        return None if self.hidden_size is None else FeedForward(self.width, self.hidden_size)
 
 
 def enter(
@@ -86,14 +130,17 @@ class FeedForward(nn.Sequential):
         )
 
 
-class Residual(nn.Module):
-    """The connection around a sublayer: ``LayerNorm(x + f(x))``, or ``x + f(LayerNorm(x))``."""
+class Connection(nn.Module):
+    """The connection around a sublayer: ``LayerNorm(x + f(x))``, or ``x + f(LayerNorm(x))``.
+
+    Without the residual connection ``x`` is left out of the sum, without a norm ``LayerNorm``.
+    """
 
     def __init__(self, options: TransformerOptions) -> None:
         super().__init__()
-        self.norm = nn.LayerNorm(options.width)
+        self.norm = nn.Identity() if options.norm == "none" else nn.LayerNorm(options.width)
         self.dropout = nn.Dropout(options.dropout)
-        self.pre_norm = options.pre_norm
+        self.norm_first, self.residual = options.norm == "before", options.residual
 
     def around(self, states: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         """Return the states behind a sublayer, ``(…, width)``."""
@@ -101,81 +148,107 @@ class Residual(nn.Module):
 
     def enter(self, states: Tensor) -> Tensor:
         """Return the input of the sublayer, ``(…, width)``."""
-        return self.norm(states) if self.pre_norm else states
+        return self.norm(states) if self.norm_first else states
 
     def leave(self, states: Tensor, result: Tensor) -> Tensor:
         """Add the result of the sublayer, ``(…, width)``."""
-        states = states + self.dropout(result)
-        return states if self.pre_norm else self.norm(states)
+        result = self.dropout(result)
+        states = states + result if self.residual else result
+        return states if self.norm_first else self.norm(states)
 
 
-class EncoderLayer(nn.Module):
-    """Self-attention, then feed-forward, each with a residual connection."""
+class Layer(nn.Module):
+    """What layers of both sides share: the last part is a feed-forward layer, if there is any."""
 
-    def __init__(self, options: TransformerOptions) -> None:
-        super().__init__()
-        self.attention = options.self_attention()
-        self.feed_forward = FeedForward(options.width, options.hidden_size)
-        self.around_attention, self.around_feed_forward = (Residual(options) for _ in range(2))
+    def add_feed_forward(self, options: TransformerOptions) -> None:
+        """Make the feed-forward layer and its connection."""
+        self.feed_forward = options.feed_forward()
+        if self.feed_forward is not None:
+            self.around_feed_forward = Connection(options)
 
-    def forward(self, states: Tensor, mask: Tensor) -> Tensor:
-        """Return states ``(batch, src, width)``; mask ``(batch, 1, 1, src)``."""
-        inputs = self.around_attention.enter(states)
-        attended, _ = self.attention(inputs, self.attention.prepare(inputs), mask)
-        states = self.around_attention.leave(states, attended)
+    def feed(self, states: Tensor) -> Tensor:
+        """Return states behind the feed-forward layer, ``(…, width)``."""
+        if self.feed_forward is None:
+            return states
         return self.around_feed_forward.around(states, self.feed_forward)
 
 
-class DecoderLayer(nn.Module):
-    """Masked self-attention, attention to the source, feed-forward."""
+class EncoderLayer(Layer):
+    """Self-attention or a recurrence, then feed-forward, each with its connection."""
 
     def __init__(self, options: TransformerOptions) -> None:
         super().__init__()
-        self.self_attention = options.self_attention()
-        self.cross_attention = options.cross_attention()
-        self.feed_forward = FeedForward(options.width, options.hidden_size)
-        self.around_self_attention, self.around_cross_attention, self.around_feed_forward = (
-            Residual(options) for _ in range(3)
-        )
+        self.mixer = options.encoder_part()
+        self.around_mixer = Connection(options)
+        self.add_feed_forward(options)
+
+    def forward(self, states: Tensor, mask: Tensor) -> Tensor:
+        """Return states ``(batch, src, width)``; mask ``(batch, src)``, True where real."""
+        mixed = self.mixer.read(self.around_mixer.enter(states), mask)
+        return self.feed(self.around_mixer.leave(states, mixed))
+
+
+class DecoderLayer(Layer):
+    """Masked self-attention or a recurrence, attention to the source, feed-forward."""
+
+    def __init__(self, options: TransformerOptions, attends: bool) -> None:
+        """``attends``: whether the layer has attention to the source."""
+        super().__init__()
+        self.mixer = options.decoder_part()
+        self.around_mixer = Connection(options)
+        self.cross_attention = options.attention_to_source() if attends else None
+        if self.cross_attention is not None:
+            self.around_cross_attention = Connection(options)
+            width = options.width
+            self.combine = None if options.residual else LinearLayer(2 * width, width)
+        self.add_feed_forward(options)
 
     def parts_of_decoder(self) -> Iterator[nn.Module]:
         """Return the parts that belong to the decoder in ``model.placement``."""
         return (part for part in self.children() if part is not self.cross_attention)
 
     def forward(
-        self,
-        states: Tensor,
-        past: KeysValues | None,
-        source: KeysValues,
-        mask: Tensor,
-        need_weights: bool,
-    ) -> tuple[Tensor, KeysValues, Tensor | None]:
-        """Return states, keys and values of all positions, and weights over the source if needed.
+        self, states: Tensor, past: Any, source: KeysValues | None, mask: Tensor, need_weights: bool
+    ) -> tuple[Tensor, Any, Tensor | None]:
+        """Return states, the state of the mixer, and weights over the source if needed.
 
-        ``states`` ``(batch, tgt, width)`` are a whole target, or one position after ``past``.
-        Adjacent rows may share one row of ``source`` and of its mask ``(batch, 1, 1, src)``.
+        ``states`` ``(batch, tgt, width)`` are a whole target, without ``past`` and without a state
+        for later, or one position after ``past``. Adjacent rows may share one row of ``source`` and
+        of its mask ``(batch, src)``; ``source`` is None without attention to it.
         """
-        start = 0 if past is None else past.keys.shape[2]
-        inputs = self.around_self_attention.enter(states)
-        known = self.self_attention.prepare(inputs, start)
-        if past is not None:
-            known = past.append(known)
-        self_attended, _ = self.self_attention(inputs, known, causal=past is None, start=start)
-        states = self.around_self_attention.leave(states, self_attended)
-        states, weights = self.after_self_attention(states, source, mask, need_weights)
-        return states, known, weights
+        inputs = self.around_mixer.enter(states)
+        if past is None:
+            mixed, state = self.mixer.run(inputs), None
+        else:
+            one, state = self.mixer.step(inputs.squeeze(1), past)
+            mixed = one.unsqueeze(1)
+        states = self.around_mixer.leave(states, mixed)
+        states, weights = self.after_mixer(states, source, mask, need_weights)
+        return states, state, weights
 
-    def after_self_attention(
-        self, states: Tensor, source: KeysValues, mask: Tensor, need_weights: bool
+    def after_mixer(
+        self, states: Tensor, source: KeysValues | None, mask: Tensor, need_weights: bool
     ) -> tuple[Tensor, Tensor | None]:
         """Return states and weights as ``forward`` does."""
+        if self.cross_attention is None:
+            return self.feed(states), None
         # Rows that share a source are treated like positions of one target.
-        query = self.around_cross_attention.enter(states).reshape(len(mask), -1, states.shape[2])
-        attended, weights = self.cross_attention(query, source, mask, need_weights=need_weights)
+        query = self.around_cross_attention.enter(states)
+        attended, weights = self.cross_attention(
+            query.reshape(len(mask), -1, states.shape[2]),
+            source,
+            mask[:, None, None],
+            need_weights=need_weights,
+        )
         if weights is not None:
             weights = weights.reshape(*states.shape[:2], -1)
-        states = self.around_cross_attention.leave(states, attended.reshape(states.shape))
-        return self.around_feed_forward.around(states, self.feed_forward), weights
+        return self.feed(self.join(states, query, attended.reshape(states.shape))), weights
+
+    def join(self, states: Tensor, query: Tensor, attended: Tensor) -> Tensor:
+        """Return states behind the attention to the source, each ``(…, width)``."""
+        if self.combine is not None:
+            attended = torch.tanh(self.combine(torch.cat([attended, query], -1)))
+        return self.around_cross_attention.leave(states, attended)
 
     def step_in_slots(
         self,
@@ -184,15 +257,16 @@ class DecoderLayer(nn.Module):
         slots: Tensor,
         positions: Tensor,
         visible: Tensor,
-        source: KeysValues,
+        source: KeysValues | None,
         mask: Tensor,
         need_weights: bool,
     ) -> tuple[Tensor, Tensor | None]:
         """Return states ``(batch, rows, width)`` after one position, and weights if needed.
 
-        See ``MultiHeadAttention.attend_in_slots`` and ``forward``.
+        See ``MultiHeadAttention.attend_in_slots`` and ``forward``; the mixer is self-attention.
         """
-        inputs = self.around_self_attention.enter(states)
-        attended = self.self_attention.attend_in_slots(inputs, known, slots, positions, visible)
-        states = self.around_self_attention.leave(states, attended)
-        return self.after_self_attention(states, source, mask, need_weights)
+        assert isinstance(self.mixer, SelfAttention)
+        inputs = self.around_mixer.enter(states)
+        attended = self.mixer.attend_in_slots(inputs, known, slots, positions, visible)
+        states = self.around_mixer.leave(states, attended)
+        return self.after_mixer(states, source, mask, need_weights)

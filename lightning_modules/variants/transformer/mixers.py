@@ -1,4 +1,4 @@
-"""Recurrences in the place of self-attention: each position of a sentence sees earlier ones."""
+"""What lets each position of a sentence see others: self-attention, or a recurrence."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -8,30 +8,34 @@ import torch
 from torch import Tensor, nn
 from typing_extensions import override
 
-from lightning_modules.kernels.rnn import advance_layer, flip, run_stack
+from lightning_modules.kernels.rnn import flip
+from lightning_modules.variants.recurrent.cells import CellState, FusedStack
+from lightning_modules.variants.transformer.heads import KeysValues, MultiHeadAttention
 
 
 class Mixer(nn.Module, ABC):
-    """A recurrence from ``width`` to ``size`` numbers, in ``heads`` parallel heads if it has heads.
+    """Mixes each position of a target with earlier ones; ``run`` and repeated ``step`` are equal.
 
-    ``run`` and repeated ``step`` give equal numbers. A state is a tensor or nested tuples of
-    tensors whose first dimension is the rows, so that a search can reorder them; no step changes
-    their shapes. Subclasses are constructed with ``(width, heads, size)``, and raise ``ValueError``
-    for sizes that do not fit together, naming the override to change.
+    A state is a tensor or nested tuples of tensors whose first dimension is the rows, so that a
+    search can reorder them. No step of a recurrence changes their shapes.
+
+    A recurrence is constructed with ``(width, heads, size)``: it makes ``size`` numbers of
+    ``width``, in parallel ``heads`` if it has heads. It raises ``ValueError`` for sizes that do not
+    fit together, naming the override to change.
     """
 
     @abstractmethod
     def run(self, inputs: Tensor) -> Tensor:
-        """Mix whole sentences, ``(batch, positions, width) -> (batch, positions, size)``.
+        """Mix whole targets, ``(batch, positions, width) -> (batch, positions, size)``.
 
-        Position t reads positions up to t.
+        Position t sees positions up to t.
         """
 
     @abstractmethod
     def start(self, rows: int, like: Tensor) -> Any:
-        """Return the state of ``rows`` before the first position, in dtype and device of ``like``.
+        """Return the state of ``rows`` before the first position, with which ``run`` begins.
 
-        ``run`` begins with this state.
+        It has the dtype and the device of ``like``.
         """
 
     @abstractmethod
@@ -39,76 +43,84 @@ class Mixer(nn.Module, ABC):
         """Mix one position: ``(rows, width), state -> (rows, size), state``."""
 
 
-class TwoDirections(nn.Module):
-    """Two mixers side by side for an encoder, of which one reads sentences backwards.
+class SelfAttention(MultiHeadAttention, Mixer):
+    """Attention of a sentence to itself; its state, all keys and values so far, grows."""
 
-    ``mixer(width, heads, size)`` makes one. Each has half the heads and half the size, and their
-    results are concatenated, as in a bidirectional RNN (Schuster and Paliwal 1997): so both
-    together are as large as one mixer of a decoder. Padding comes last for both, and never enters.
-    """
+    def read(self, inputs: Tensor, mask: Tensor) -> Tensor:
+        """Mix whole sources ``(batch, src, width)``, whose positions see all others.
 
-    def __init__(self, mixer: Callable[[int, int, int], Mixer], width: int, heads: int) -> None:
-        super().__init__()
-        if width % 2:
-            raise ValueError(f"model.width={width}: must be even, half for each direction")
-        if heads % 2:
-            raise ValueError(f"model.heads={heads}: must be even, half for each direction")
-        self.forwards, self.backwards = (mixer(width, heads // 2, width // 2) for _ in range(2))
+        The mask, ``(batch, src)``, is True where a token is real.
+        """
+        return self(inputs, self.prepare(inputs), mask[:, None, None])[0]
 
     @override
-    def forward(self, inputs: Tensor, mask: Tensor) -> Tensor:
-        """Mix ``(batch, src, width)``; the mask, ``(batch, src)``, is True where a token is real.
+    def run(self, inputs: Tensor) -> Tensor:
+        return self(inputs, self.prepare(inputs), causal=True)[0]
 
-        Results at padding are meaningless.
+    @override
+    def start(self, rows: int, like: Tensor) -> KeysValues:
+        sizes = (layer.out_features // self.heads for layer in (self.key, self.value))
+        return KeysValues(*(like.new_zeros(rows, self.heads, 0, size) for size in sizes))
+
+    @override
+    def step(self, inputs: Tensor, state: KeysValues) -> tuple[Tensor, KeysValues]:
+        start, inputs = state.keys.shape[2], inputs.unsqueeze(1)
+        known = state.append(self.prepare(inputs, start))
+        return self(inputs, known, start=start)[0].squeeze(1), known
+
+
+class RnnMixer(Mixer):
+    """A layer of torch's LSTM or GRU that begins at 0; it has no heads."""
+
+    def __init__(
+        self, kind: type[nn.LSTM] | type[nn.GRU], width: int, heads: int, size: int
+    ) -> None:
+        super().__init__()
+        self.size, self.has_cell_state = size, kind is nn.LSTM
+        self.stack = FusedStack(kind, width, size, layers=1, dropout=0.0)
+
+    @override
+    def run(self, inputs: Tensor) -> Tensor:
+        return self.stack.run(inputs, self.start(len(inputs), inputs))
+
+    @override
+    def start(self, rows: int, like: Tensor) -> CellState:
+        zero = like.new_zeros(rows, self.size)
+        return CellState((zero,), (zero,) if self.has_cell_state else None)
+
+    @override
+    def step(self, inputs: Tensor, state: CellState) -> tuple[Tensor, CellState]:
+        state = self.stack.advance(inputs, state)
+        return state.top, state
+
+
+class TwoDirections(nn.Module):
+    """Two recurrences side by side for an encoder, of which one reads sentences backwards.
+
+    ``recurrence(width, heads, size)`` makes one. Each has half the heads and half the size, and
+    their results are concatenated, as in a bidirectional RNN (Schuster and Paliwal 1997): both
+    together make as many numbers as a decoder's recurrence. Raises ``ValueError`` for odd sizes.
+    """
+
+    def __init__(
+        self, recurrence: Callable[[int, int, int], Mixer], width: int, heads: int
+    ) -> None:
+        super().__init__()
+        for name, size in (("width", width), ("heads", heads)):
+            if size % 2:
+                raise ValueError(
+                    f"model.{name}={size}: a recurrence in the encoder needs an even number, half "
+                    "for each direction"
+                )
+        half = width, heads // 2, width // 2
+        self.forwards, self.backwards = recurrence(*half), recurrence(*half)
+
+    def read(self, inputs: Tensor, mask: Tensor) -> Tensor:
+        """Mix whole sources ``(batch, src, width)``; results at padding are meaningless.
+
+        The mask, ``(batch, src)``, is True where a token is real. Padding comes last in both
+        directions, and so enters no state of a real position.
         """
         lengths = mask.sum(1)
         backwards = flip(self.backwards.run(flip(inputs, lengths)), lengths)
         return torch.cat([self.forwards.run(inputs), backwards], -1)
-
-
-class LstmMixer(Mixer):
-    """A layer of torch's LSTM, which begins at 0; it has no heads."""
-
-    def __init__(self, width: int, heads: int, size: int) -> None:
-        super().__init__()
-        self.rnn = nn.LSTM(width, size, batch_first=True)
-
-    @override
-    def run(self, inputs: Tensor) -> Tensor:
-        start = (part.unsqueeze(0) for part in self.start(len(inputs), inputs))
-        return run_stack(self.rnn, inputs, *start).states
-
-    @override
-    def start(self, rows: int, like: Tensor) -> tuple[Tensor, Tensor]:
-        zero = like.new_zeros(rows, self.rnn.hidden_size)
-        return zero, zero
-
-    @override
-    def step(
-        self, inputs: Tensor, state: tuple[Tensor, Tensor]
-    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        hidden, cell = advance_layer(inputs, *state, self.rnn.all_weights[0])
-        assert cell is not None
-        return hidden, (hidden, cell)
-
-
-class GruMixer(Mixer):
-    """A layer of torch's GRU, which begins at 0; it has no heads."""
-
-    def __init__(self, width: int, heads: int, size: int) -> None:
-        super().__init__()
-        self.rnn = nn.GRU(width, size, batch_first=True)
-
-    @override
-    def run(self, inputs: Tensor) -> Tensor:
-        start = self.start(len(inputs), inputs).unsqueeze(0)
-        return run_stack(self.rnn, inputs, start, None).states
-
-    @override
-    def start(self, rows: int, like: Tensor) -> Tensor:
-        return like.new_zeros(rows, self.rnn.hidden_size)
-
-    @override
-    def step(self, inputs: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
-        hidden, _ = advance_layer(inputs, state, None, self.rnn.all_weights[0])
-        return hidden, hidden

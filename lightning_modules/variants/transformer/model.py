@@ -1,7 +1,7 @@
 """Vaswani et al. 2017 (arXiv 1706.03762): the Transformer."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
@@ -33,6 +33,7 @@ from lightning_modules.variants.transformer.layers import (
     TransformerOptions,
     enter,
 )
+from lightning_modules.variants.transformer.mixers import SelfAttention
 from lightning_modules.variants.transformer.packed import PARTS, compiled_parts, packed_features
 from lightning_modules.variants.transformer.slots import Slots, empty_slots
 
@@ -40,22 +41,29 @@ PIECE = 64  # number of sentences that a CPU encodes together in a search
 
 
 class TransformerMemory(NamedTuple):
-    """The encoded source, projected once for every decoder layer."""
+    """The encoded source, projected once for every attention of the decoder to it."""
 
     layers: tuple[KeysValues, ...]
-    """Keys and values of each decoder layer's attention to the source."""
+    """Keys and values of each attention to the source, of the lower decoder layers first."""
     mask: Tensor  # True where a token is real, `(batch, src)`
 
 
-TransformerState = tuple[KeysValues, ...]
-"""Keys and values of the target so far, in the self-attention of each decoder layer."""
+class TransformerState(NamedTuple):
+    """The target so far."""
+
+    layers: tuple[Any, ...]  # what the mixer of each decoder layer keeps, see `Mixer`
+    position: Tensor  # of the next token, `(batch,)`, the same for all
+
+
 SearchState = TransformerState | Slots
 
 
 class Transformer(EmbeddedEncoderDecoder):
-    """Encoder and decoder of attention layers, without recurrence.
+    """Encoder and decoder of layers that all positions share, of attention unless set otherwise.
 
-    Returned weights are the weights of the last decoder layer over the source, averaged over heads.
+    With recurrences in the place of self-attention, and without some parts, it is each step between
+    an RNN with attention and the Transformer (Domhan 2018, P18-1167). Returned weights are the
+    weights of the last decoder layer over the source, averaged over heads.
     ``options`` are the fields of ``TransformerOptions``. Raises ``ValueError`` for sizes that do
     not fit together, naming the override to change.
     """
@@ -74,6 +82,13 @@ class Transformer(EmbeddedEncoderDecoder):
         key_size, _ = chosen.head_sizes
         if positions == "rotary" and key_size % 2:
             raise ValueError(f"model.key_size={key_size}: rotary positions need an even size")
+        mixers = chosen.encoder_mixer, chosen.decoder_mixer
+        if positions in ("rotary", "relative") and "attention" not in mixers:
+            raise ValueError(
+                f"model.positions={positions}: is a part of self-attention, and neither "
+                "model.encoder_mixer nor model.decoder_mixer is attention; set sinusoidal, learned "
+                "or none"
+            )
         kinds: dict[str, Callable[[], InputPositions]] = {
             "sinusoidal": Sinusoidal,
             "learned": partial(LearnedPositions, width, chosen.max_length),
@@ -84,12 +99,15 @@ class Transformer(EmbeddedEncoderDecoder):
         self.encoder: Any = nn.ModuleList(
             EncoderLayer(chosen) for _ in range(chosen.encoder_layers)
         )
+        every, last = chosen.cross_attention == "every", chosen.decoder_layers - 1
         self.decoder: Any = nn.ModuleList(
-            DecoderLayer(chosen) for _ in range(chosen.decoder_layers)
+            DecoderLayer(chosen, attends=every or number == last)
+            for number in range(chosen.decoder_layers)
         )
-        # Pre-norm leaves the last sum without normalisation; post-norm has just normalised it.
-        self.encoder_norm = nn.LayerNorm(width) if chosen.pre_norm else nn.Identity()
-        self.decoder_norm = nn.LayerNorm(width) if chosen.pre_norm else nn.Identity()
+        # A norm before each sublayer leaves the last sum without one.
+        self.encoder_norm, self.decoder_norm = (
+            nn.LayerNorm(width) if chosen.norm == "before" else nn.Identity() for _ in range(2)
+        )
         self.place()
 
     @property
@@ -112,12 +130,13 @@ class Transformer(EmbeddedEncoderDecoder):
         return joined(pieces, order.argsort(), src.shape[1])
 
     def _encode(self, src: Tensor, src_mask: Tensor) -> TransformerMemory:
-        states = self._embed(self.src_embedding, self.src_positions, src, 0)
-        mask = src_mask.to(states.device)[:, None, None]
+        places = torch.arange(src.shape[1], device=self.src_embedding.weight.device)
+        states = self._embed(self.src_embedding, self.src_positions, src, places)
+        mask = src_mask.to(states.device)
         for layer in self.encoder:
             states = layer(states, mask)
         states = self.encoder_norm(states)
-        layers = tuple(layer.cross_attention.prepare(states) for layer in self.decoder)
+        layers = tuple(attention.prepare(states) for attention in self.parts()["attention"])
         return TransformerMemory(layers, src_mask.to(layers[0].keys.device))
 
     @override
@@ -126,6 +145,8 @@ class Transformer(EmbeddedEncoderDecoder):
             return super().cannot_pack()
         if any(isinstance(part, Relative) for part in self.modules()):
             return "model.positions=relative needs the weights of each pair of positions"
+        if not self._attends_alone(chain(self.encoder, self.decoder)):
+            return "a recurrence reads the sentences of padded batches"
         if any(device for _, device in self.placement):
             return "model.placement divides the layers among devices"
         return None if has_triton() else "Triton is not installed"
@@ -144,10 +165,11 @@ class Transformer(EmbeddedEncoderDecoder):
 
     @override
     def initial_state(self, memory: TransformerMemory) -> TransformerState:
-        device = self.tgt_embedding.weight.device
-        return tuple(
-            KeysValues(*(projected[:, :, :0].to(device) for projected in layer))
-            for layer in memory.layers
+        rows, device = len(memory.mask), self.tgt_embedding.weight.device
+        like = memory.layers[0].keys.new_empty(0, device=device)
+        return TransformerState(
+            tuple(layer.mixer.start(rows, like) for layer in self.decoder),
+            torch.zeros(rows, dtype=torch.long, device=device),
         )
 
     @override
@@ -156,8 +178,11 @@ class Transformer(EmbeddedEncoderDecoder):
         return DecoderOutput(features, weights)
 
     @override
-    def constant_state(self, memory: TransformerMemory, rows: int, positions: int) -> Slots:
-        return empty_slots(memory.layers, rows, positions)
+    def constant_state(self, memory: TransformerMemory, rows: int, positions: int) -> SearchState:
+        if not self._attends_alone(self.decoder):
+            state: TransformerState = super().constant_state(memory, rows, positions)
+            return state
+        return empty_slots(memory.layers[-1:] * len(self.decoder), rows, positions)
 
     @override
     def step(self, memory: TransformerMemory, state: SearchState, last_token: Tensor) -> Step:
@@ -174,7 +199,9 @@ class Transformer(EmbeddedEncoderDecoder):
         tgt_side = (self.tgt_embedding, self.tgt_positions, self.decoder_norm, self.output)
         return {
             "encoder": (self.src_embedding, self.src_positions, self.encoder, self.encoder_norm),
-            "attention": [layer.cross_attention for layer in layers],
+            "attention": [
+                layer.cross_attention for layer in layers if layer.cross_attention is not None
+            ],
             "decoder": (*tgt_side, *others),
         }
 
@@ -184,7 +211,11 @@ class Transformer(EmbeddedEncoderDecoder):
 
     @override
     def layers(self) -> Iterable[nn.Module]:
-        return chain(self.encoder, self.decoder)
+        return (
+            layer
+            for layer in chain(self.encoder, self.decoder)
+            if not any(isinstance(part, nn.RNNBase) for part in layer.modules())
+        )
 
     @override
     def limit(self) -> Limit | None:
@@ -193,26 +224,43 @@ class Transformer(EmbeddedEncoderDecoder):
         length = self.src_positions.table.num_embeddings
         return Limit("model.max_length", length, length)
 
+    def _attends_alone(self, layers: Iterable[Any]) -> bool:
+        """Return whether the mixer of every layer is self-attention."""
+        return all(isinstance(layer.mixer, SelfAttention) for layer in layers)
+
     def _advance(
         self,
         memory: TransformerMemory,
         past: TransformerState | None,
         tokens: Tensor,
         need_weights: bool,
-    ) -> tuple[Tensor, TransformerState, Tensor | None]:
-        """Decode tokens ``(batch, tgt)`` after ``past``; see ``DecoderLayer``."""
-        start = 0 if past is None else past[0].keys.shape[2]
-        states = self._embed(self.tgt_embedding, self.tgt_positions, tokens, start)
-        mask = memory.mask[:, None, None]
-        state, weights = [], None
-        for number, layer in enumerate(self.decoder):
-            before = None if past is None else past[number]
-            last = number == len(self.decoder) - 1
-            states, known, weights = layer(
-                states, before, memory.layers[number], mask, need_weights and last
+    ) -> tuple[Tensor, TransformerState | None, Tensor | None]:
+        """Decode a whole target ``(batch, tgt)``, or one token after ``past``.
+
+        See ``DecoderLayer``; there is no state after a whole target.
+        """
+        if past is None:
+            places = torch.arange(tokens.shape[1], device=self.tgt_embedding.weight.device)
+        else:
+            places = past.position[:1]
+        states = self._embed(self.tgt_embedding, self.tgt_positions, tokens, places)
+        layers, weights, last = [], None, self.decoder[-1]
+        for number, (layer, source) in enumerate(self._with_sources(memory)):
+            before = None if past is None else past.layers[number]
+            states, after, weights = layer(
+                states, before, source, memory.mask, need_weights and layer is last
             )
-            state.append(known)
-        return self.decoder_norm(states), tuple(state), weights
+            layers.append(after)
+        state = None if past is None else TransformerState(tuple(layers), past.position + 1)
+        return self.decoder_norm(states), state, weights
+
+    def _with_sources(
+        self, memory: TransformerMemory
+    ) -> Iterator[tuple[DecoderLayer, KeysValues | None]]:
+        """Yield each decoder layer with what it reads of the source, if anything."""
+        sources = iter(memory.layers)
+        for layer in self.decoder:
+            yield layer, None if layer.cross_attention is None else next(sources)
 
     def _step_in_slots(self, memory: TransformerMemory, state: Slots, last_token: Tensor) -> Step:
         """Decode the position after ``last_token``, which writes into the slots of ``state``."""
@@ -220,23 +268,21 @@ class Transformer(EmbeddedEncoderDecoder):
         tokens, places = last_token.view(-1, state.rows), positions.index_select(0, slots)
         embedded = self.tgt_embedding(tokens)
         states = enter(embedded, self.embedding_scale, self.tgt_positions, places, self.dropout)
-        mask, weights = memory.mask[:, None, None], None
-        for layer, known, source in zip(self.decoder, state.known(), memory.layers, strict=True):
-            last = layer is self.decoder[-1]
+        weights, last = None, self.decoder[-1]
+        for known, (layer, source) in zip(state.known(), self._with_sources(memory), strict=True):
             states, weights = layer.step_in_slots(
-                states, known, slots, positions, visible, source, mask, last
+                states, known, slots, positions, visible, source, memory.mask, layer is last
             )
         assert weights is not None
         features = self.decoder_norm(states).flatten(0, 1)
         return Step(features, state.after(visible), weights.flatten(0, 1))
 
     def _embed(
-        self, table: nn.Embedding, positions: InputPositions, tokens: Tensor, start: int
+        self, table: nn.Embedding, positions: InputPositions, tokens: Tensor, places: Tensor
     ) -> Tensor:
-        """Return the input of the first layer for positions from ``start``."""
-        tokens = tokens.to(table.weight.device)
-        places = torch.arange(start, start + tokens.shape[1], device=tokens.device)
-        return enter(table(tokens), self.embedding_scale, positions, places, self.dropout)
+        """Return the input of the first layer for tokens at ``places`` ``(positions,)``."""
+        embedded = table(tokens.to(table.weight.device))
+        return enter(embedded, self.embedding_scale, positions, places, self.dropout)
 
 
 def joined(pieces: Sequence[TransformerMemory], order: Tensor, width: int) -> TransformerMemory:

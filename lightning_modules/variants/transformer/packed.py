@@ -1,7 +1,6 @@
 """A Transformer on packed sentences: the same layers over streams of tokens without padding."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
@@ -10,6 +9,7 @@ from torch import Tensor
 from datamodules.batching import PackedBatch
 from lightning_modules.kernels.packed_attention import Spans
 from lightning_modules.variants.transformer.layers import DecoderLayer, EncoderLayer, enter
+from lightning_modules.variants.transformer.mixers import SelfAttention
 
 if TYPE_CHECKING:
     from lightning_modules.variants.transformer.model import Transformer
@@ -25,9 +25,10 @@ class Parts(NamedTuple):
 
 def encode(layer: EncoderLayer, states: Tensor, spans: Spans) -> Tensor:
     """Return what an encoder layer does to a stream ``(room, width)``."""
-    attend = layer.attention.attend_packed
-    states = layer.around_attention.around(states, lambda inputs: attend(inputs, inputs, spans))
-    return layer.around_feed_forward.around(states, layer.feed_forward)
+    assert isinstance(layer.mixer, SelfAttention)
+    attend = layer.mixer.attend_packed
+    states = layer.around_mixer.around(states, lambda inputs: attend(inputs, inputs, spans))
+    return layer.feed(states)
 
 
 def decode(
@@ -37,13 +38,14 @@ def decode(
 
     ``memory`` ``(room, width)`` is the encoded stream of the source.
     """
-    attend = layer.self_attention.attend_packed
-    states = layer.around_self_attention.around(
-        states, lambda inputs: attend(inputs, inputs, earlier)
-    )
-    to_source = partial(layer.cross_attention.attend_packed, memory=memory, spans=source)
-    states = layer.around_cross_attention.around(states, to_source)
-    return layer.around_feed_forward.around(states, layer.feed_forward)
+    assert isinstance(layer.mixer, SelfAttention)
+    attend = layer.mixer.attend_packed
+    states = layer.around_mixer.around(states, lambda inputs: attend(inputs, inputs, earlier))
+    if layer.cross_attention is not None:
+        query = layer.around_cross_attention.enter(states)
+        attended = layer.cross_attention.attend_packed(query, memory, source)
+        states = layer.join(states, query, attended)
+    return layer.feed(states)
 
 
 PARTS = Parts(enter, encode, decode)

@@ -19,8 +19,8 @@ pytest.importorskip("ctranslate2", reason="ctranslate2 is not installed")
 LENGTHS = [3, 9, 5, 9, 2, 12]
 LIMITS: Any = {"max_ratio": 1.0, "max_extra": 4}
 FORMS = {
-    "pre_norm": [],
-    "post_norm": ["model.pre_norm=false"],
+    "norm_before": [],
+    "norm_after": ["model.norm=after"],
     "learned": ["model.positions=learned", "model.max_length=20"],
     "tied": ["model.tied=all"],
     "sizes": ["model.encoder_layers=1", "model.decoder_layers=3"],
@@ -85,6 +85,11 @@ class Own(Search):
         (["transformer"], beam_search(bf16=True), r"set decoding\.bf16=false"),
         (["transformer", "model.positions=rotary"], beam_search(), "sinusoidal or learned"),
         (["transformer", "model.key_size=4"], beam_search(), "needs a model whose keys"),
+        (["transformer", "model.encoder_mixer=gru"], beam_search(), "self-attention in each layer"),
+        (["transformer", "model.norm=none"], beam_search(), "all its parts"),
+        (["transformer", "model.residual=false"], beam_search(), "all its parts"),
+        (["transformer", "model.hidden_size=null"], beam_search(), "all its parts"),
+        (["transformer", "model.cross_attention=last"], beam_search(), "all its parts"),
     ],
 )
 def test_what_it_cannot_express_is_refused(model, search, message):

@@ -58,7 +58,7 @@ def transformers(draw) -> dict:
         "decoder_layers": draw(st.integers(1, 3)),
         "key_size": size,
         "value_size": draw(st.sampled_from([1, 3])) if free_sizes else size,
-        "pre_norm": draw(flags),
+        **draw(layer_parts()),
         "positions": draw(st.sampled_from(list(get_args(Positions)))),
         "max_length": draw(st.sampled_from([4, 20])),
         "relative_distance": draw(st.integers(1, 4)),

@@ -162,7 +162,7 @@ def test_every_transfer_to_another_device_is_made(kind, devices, data, meta_come
     last_token = torch.full((4,), BOS, device=data)
     first = model.step(memory, model.initial_state(memory), last_token)
     step = model.step(memory, first.state, last_token)
-    results = (features, weights, step.features, step.weights, step.state[0].keys)
+    results = (features, weights, step.features, step.weights, step.state.layers[0].keys)
     shapes = ((4, 6, 16), (4, 6, 14), (4, 16), (4, 14), (4, 2, 2, 8))
     assert tuple(tuple(tensor.shape) for tensor in results) == shapes
     assert {tensor.device.type for tensor in results} == {decoder or "cpu"}

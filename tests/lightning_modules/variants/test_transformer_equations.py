@@ -34,7 +34,11 @@ SHAPE: dict[str, Any] = {
     "positions": "sinusoidal",
     "max_length": 64,
     "relative_distance": 3,
-    "pre_norm": True,
+    "norm": "before",
+    "encoder_mixer": "attention",
+    "decoder_mixer": "attention",
+    "cross_attention": "every",
+    "residual": True,
 }
 
 
@@ -64,11 +68,11 @@ def compare(settings: dict[str, Any], lengths: list[int], padding: int, tgt: tor
         assert not weights[row, :, length:].any()
 
 
-@pytest.mark.parametrize("pre_norm", [True, False])
+@pytest.mark.parametrize("norm", ["before", "after"])
 @pytest.mark.parametrize("positions", KINDS)
 @pytest.mark.parametrize("padding", [0, 3])
-def test_a_batch_equals_the_equations(positions, pre_norm, padding):
-    settings = SHAPE | {"positions": positions, "pre_norm": pre_norm}
+def test_a_batch_equals_the_equations(positions, norm, padding):
+    settings = SHAPE | {"positions": positions, "norm": norm}
     compare(settings, SEVEN, padding, targets(len(SEVEN), TGT))
 
 

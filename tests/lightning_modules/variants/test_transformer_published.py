@@ -40,27 +40,27 @@ def copy_layer(ours: Any, theirs: Any, names: dict[str, str]) -> None:
 
 
 ENCODER_NAMES = {
-    "attention": "self_attn",
-    "around_attention": "norm1",
+    "mixer": "self_attn",
+    "around_mixer": "norm1",
     "around_feed_forward": "norm2",
 }
 DECODER_NAMES = {
-    "self_attention": "self_attn",
+    "mixer": "self_attn",
     "cross_attention": "multihead_attn",
-    "around_self_attention": "norm1",
+    "around_mixer": "norm1",
     "around_cross_attention": "norm2",
     "around_feed_forward": "norm3",
 }
 
 
-def reference(model: Transformer, pre_norm: bool) -> tuple[nn.Module, nn.Module]:
+def reference(model: Transformer, norm: str) -> tuple[nn.Module, nn.Module]:
     """Return PyTorch's encoder and decoder with the weights of ``model``.
 
-    Training mode avoids PyTorch's fast path. As in the paper, post-norm has no norm at the end.
+    Training mode avoids PyTorch's fast path. As in the paper, norms after each sublayer leave none at the end.
     """
-    settings: dict[str, Any] = {"dropout": 0.0, "batch_first": True, "norm_first": pre_norm}
+    settings: dict[str, Any] = {"dropout": 0.0, "batch_first": True, "norm_first": norm == "before"}
     sizes = (WIDTH, HEADS, HIDDEN)
-    norms = [nn.LayerNorm(WIDTH) if pre_norm else None for _ in range(2)]
+    norms = [nn.LayerNorm(WIDTH) if norm == "before" else None for _ in range(2)]
     encoder_layer = nn.TransformerEncoderLayer(*sizes, **settings)
     decoder_layer = nn.TransformerDecoderLayer(*sizes, **settings)
     encoder: Any = nn.TransformerEncoder(
@@ -73,24 +73,24 @@ def reference(model: Transformer, pre_norm: bool) -> tuple[nn.Module, nn.Module]
     ):
         for one, other in zip(ours, theirs, strict=True):
             copy_layer(one, other, names)
-    if pre_norm:
+    if norm == "before":
         encoder.norm.load_state_dict(model.encoder_norm.state_dict())
         decoder.norm.load_state_dict(model.decoder_norm.state_dict())
     return encoder, decoder
 
 
-@pytest.mark.parametrize("pre_norm", [True, False])
+@pytest.mark.parametrize("norm", ["before", "after"])
 @torch.no_grad()
-def test_encoder_and_decoder_equal_pytorchs(pre_norm):
+def test_encoder_and_decoder_equal_pytorchs(norm):
     torch.manual_seed(0)
     layers = {"encoder_layers": LAYERS, "decoder_layers": LAYERS}
     sizes = {"width": WIDTH, "heads": HEADS, "hidden_size": HIDDEN, **layers}
-    model = transformer(**sizes, pre_norm=pre_norm).eval()
+    model = transformer(**sizes, norm=norm).eval()
     for module in model.modules():  # norms that do nothing would hide a wrong copy
         if isinstance(module, nn.LayerNorm):
             nn.init.uniform_(module.weight, 0.5, 1.5)
             nn.init.uniform_(module.bias, -0.5, 0.5)
-    encoder, decoder = reference(model, pre_norm)
+    encoder, decoder = reference(model, norm)
     src, mask = sentences(LENGTHS)
     tgt = targets(len(LENGTHS), 11)
 

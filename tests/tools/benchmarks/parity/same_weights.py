@@ -37,7 +37,7 @@ RECURRENT = (
 TRANSFORMER = (
     *RECURRENT[:2],
     (r"^(encoder|decoder)\.(\d)\.", r"\1.layers.\2."),
-    (r"\.(self_)?attention\.(query|key|value|out)\.", r".ATT.\2."),
+    (r"\.mixer\.(query|key|value|out)\.", r".ATT.\1."),
     (r"^encoder(.*)\.ATT\.", r"encoder\1.src_src_att."),
     (r"^decoder(.*)\.ATT\.", r"decoder\1.trg_trg_att."),
     (r"\.cross_attention\.", ".src_trg_att."),
@@ -48,8 +48,8 @@ TRANSFORMER = (
     (r"\.feed_forward\.0\.", ".feed_forward.pwff_layer.0."),
     (r"\.feed_forward\.2\.", ".feed_forward.pwff_layer.3."),
     (r"\.around_feed_forward\.norm\.", ".feed_forward.layer_norm."),
-    (r"^encoder(.*)\.around_attention\.norm\.", r"encoder\1.layer_norm."),
-    (r"\.around_self_attention\.norm\.", ".x_layer_norm."),
+    (r"^encoder(.*)\.around_mixer\.norm\.", r"encoder\1.layer_norm."),
+    (r"^decoder(.*)\.around_mixer\.norm\.", r"decoder\1.x_layer_norm."),
     (r"\.around_cross_attention\.norm\.", ".dec_layer_norm."),
     (r"^(encoder|decoder)_norm\.", r"\1.layer_norm."),
 )
