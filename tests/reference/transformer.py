@@ -1,4 +1,5 @@
-"""The Transformer of Vaswani et al. 2017, forced to decode one given target.
+"""The Transformer of Vaswani et al. 2017 and what lies between it and an RNN with attention, forced
+to decode one given target.
 
 Position by position and head by head. Sequences are lists of vectors.
 """
@@ -11,6 +12,7 @@ import numpy as np
 
 from tests.reference import Parameters, affine, part
 from tests.reference.attention import average, softmax
+from tests.reference.encoder import run
 
 Vectors = list[np.ndarray]
 LAYER_NORM_EPSILON = 1e-5
@@ -27,10 +29,11 @@ def decode(
     for number in range(settings["encoder_layers"]):
         states = encoder_layer(part(parameters, f"encoder.{number}"), settings, states)
     memory = final(parameters, settings, "encoder_norm", states)
-    states, weights = embed(parameters, settings, "tgt", target), np.array([])
+    states, weights = embed(parameters, settings, "tgt", target), None
     for number in range(settings["decoder_layers"]):
         mine = part(parameters, f"decoder.{number}")
         states, weights = decoder_layer(mine, settings, states, memory)
+    assert weights is not None
     features = final(parameters, settings, "decoder_norm", states)
     return np.array([affine(parameters, "output", x) for x in features]), weights
 
@@ -60,39 +63,61 @@ def sinusoid(place: int, width: int) -> np.ndarray:
 
 
 def encoder_layer(parameters: Parameters, settings: Mapping[str, Any], states: Vectors) -> Vectors:
-    """Self-attention, then feed-forward."""
+    """Self-attention or two recurrences, then feed-forward."""
+    mine = part(parameters, "mixer")
 
-    def look(inputs: Vectors) -> Vectors:
-        mine = part(parameters, "attention")
-        return attend(mine, settings, inputs, inputs, settings["positions"])[0]
+    def mix(inputs: Vectors) -> Vectors:
+        if (kind := settings["encoder_mixer"]) == "attention":
+            return attend(mine, settings, inputs, inputs, settings["positions"])[0]
+        size = settings["width"] // 2
+        forwards = recur(kind, part(mine, "forwards"), inputs, size)
+        backwards = recur(kind, part(mine, "backwards"), inputs[::-1], size)[::-1]
+        return [np.concatenate(pair) for pair in zip(forwards, backwards, strict=True)]
 
-    states = around(parameters, settings, "around_attention", states, look)
+    states = around(parameters, settings, "around_mixer", states, mix)
     return feed_forward(parameters, settings, states)
+
+
+def recur(kind: str, parameters: Parameters, inputs: Vectors, size: int) -> Vectors:
+    """Run an LSTM or a GRU of one layer over a sentence."""
+    return run(kind, part(parameters, "stack"), 0, False, inputs, size)[0]
 
 
 def decoder_layer(
     parameters: Parameters, settings: Mapping[str, Any], states: Vectors, memory: Vectors
-) -> tuple[Vectors, np.ndarray]:
-    """Masked self-attention, attention to the source, feed-forward; also return the weights."""
-    seen: list[np.ndarray] = []
+) -> tuple[Vectors, np.ndarray | None]:
+    """Masked self-attention or a recurrence, attention to the source, feed-forward.
 
-    def look_back(inputs: Vectors) -> Vectors:
-        mine = part(parameters, "self_attention")
-        return attend(mine, settings, inputs, inputs, settings["positions"], causal=True)[0]
+    Also return the weights of the attention to the source, if the layer has one.
+    """
+    mine = part(parameters, "mixer")
 
-    def look_at_source(inputs: Vectors) -> Vectors:
-        mine = part(parameters, "cross_attention")
-        contexts, weights = attend(mine, settings, inputs, memory, "none")
-        seen.append(weights)
-        return contexts
+    def mix(inputs: Vectors) -> Vectors:
+        if (kind := settings["decoder_mixer"]) == "attention":
+            return attend(mine, settings, inputs, inputs, settings["positions"], causal=True)[0]
+        return recur(kind, mine, inputs, settings["width"])
 
-    states = around(parameters, settings, "around_self_attention", states, look_back)
-    states = around(parameters, settings, "around_cross_attention", states, look_at_source)
-    return feed_forward(parameters, settings, states), seen[0]
+    states = around(parameters, settings, "around_mixer", states, mix)
+    cross, weights = part(parameters, "cross_attention"), None
+    if cross:
+
+        def look_at_source(inputs: Vectors) -> Vectors:
+            nonlocal weights
+            contexts, weights = attend(cross, settings, inputs, memory, "none")
+            if settings["residual"]:
+                return contexts
+            # Luong et al. 2015, eq. 5, which keeps the state of the target.
+            both = (np.concatenate(pair) for pair in zip(contexts, inputs, strict=True))
+            return [np.tanh(affine(parameters, "combine", x)) for x in both]
+
+        states = around(parameters, settings, "around_cross_attention", states, look_at_source)
+    return feed_forward(parameters, settings, states), weights
 
 
 def feed_forward(parameters: Parameters, settings: Mapping[str, Any], states: Vectors) -> Vectors:
-    """Section 3.3: ``max(0, x W_1 + b_1) W_2 + b_2``."""
+    """Section 3.3: ``max(0, x W_1 + b_1) W_2 + b_2``, if there are such layers."""
+    if settings["hidden_size"] is None:
+        return states
 
     def feed(inputs: Vectors) -> Vectors:
         hidden = (affine(parameters, "feed_forward.0", x) for x in inputs)
@@ -104,19 +129,23 @@ def feed_forward(parameters: Parameters, settings: Mapping[str, Any], states: Ve
 def around(
     parameters: Parameters, settings: Mapping[str, Any], name: str, states: Vectors, sublayer: Any
 ) -> Vectors:
-    """Section 3.1: ``LayerNorm(x + f(x))``; Xiong et al. 2020: ``x + f(LayerNorm(x))``."""
+    """Section 3.1: ``LayerNorm(x + f(x))``; Xiong et al. 2020: ``x + f(LayerNorm(x))``.
+
+    Without residual connections ``x`` is not added.
+    """
     norm = part(parameters, f"{name}.norm")
-    if settings["pre_norm"]:
-        made = sublayer([layer_norm(norm, x) for x in states])
-        return [x + y for x, y in zip(states, made, strict=True)]
-    return [layer_norm(norm, x + y) for x, y in zip(states, sublayer(states), strict=True)]
+    where = settings["norm"]
+    made = sublayer([layer_norm(norm, x) for x in states] if where == "before" else states)
+    if settings["residual"]:
+        made = [x + y for x, y in zip(states, made, strict=True)]
+    return [layer_norm(norm, x) for x in made] if where == "after" else made
 
 
 def final(
     parameters: Parameters, settings: Mapping[str, Any], name: str, states: Vectors
 ) -> Vectors:
-    """Apply the last layer norm, which only pre-norm has."""
-    if not settings["pre_norm"]:
+    """Apply the last layer norm, which only norms before each sublayer leave to do."""
+    if settings["norm"] != "before":
         return states
     return [layer_norm(part(parameters, name), x) for x in states]
 

@@ -97,23 +97,21 @@ class RnnMixer(Mixer):
 class TwoDirections(nn.Module):
     """Two recurrences side by side for an encoder, of which one reads sentences backwards.
 
-    ``recurrence(width, heads, size)`` makes one. Each has half the heads and half the size, and
-    their results are concatenated, as in a bidirectional RNN (Schuster and Paliwal 1997): both
-    together make as many numbers as a decoder's recurrence. Raises ``ValueError`` for odd sizes.
+    ``recurrence(width, heads, size)`` makes one. Each makes half the numbers of a decoder's
+    recurrence, in as many heads, and their results are concatenated, as in a bidirectional RNN
+    (Schuster and Paliwal 1997). Raises ``ValueError`` for an odd width.
     """
 
     def __init__(
         self, recurrence: Callable[[int, int, int], Mixer], width: int, heads: int
     ) -> None:
         super().__init__()
-        for name, size in (("width", width), ("heads", heads)):
-            if size % 2:
-                raise ValueError(
-                    f"model.{name}={size}: a recurrence in the encoder needs an even number, half "
-                    "for each direction"
-                )
-        half = width, heads // 2, width // 2
-        self.forwards, self.backwards = recurrence(*half), recurrence(*half)
+        if width % 2:
+            raise ValueError(
+                f"model.width={width}: a recurrence in the encoder needs an even width, half for "
+                "each direction"
+            )
+        self.forwards, self.backwards = (recurrence(width, heads, width // 2) for _ in range(2))
 
     def read(self, inputs: Tensor, mask: Tensor) -> Tensor:
         """Mix whole sources ``(batch, src, width)``; results at padding are meaningless.

@@ -16,6 +16,7 @@ from datamodules.tokenization import BOS, EOS, PAD
 from lightning_modules.attention import SCORES, WINDOWS
 from lightning_modules.variants.base import EncoderDecoder, select_batch
 from lightning_modules.variants.transformer.heads import Positions
+from lightning_modules.variants.transformer.layers import MixerName
 from tests.helpers import recurrent_models
 from tests.helpers.variants import transformer
 
@@ -46,14 +47,37 @@ def attentions(draw, query_size: int, memory_size: int, local: bool = True) -> d
 
 
 @st.composite
-def transformers(draw) -> dict:
+def layer_parts(draw) -> dict:
+    """Parts of a Transformer's layers, all of them for half of the examples."""
+    if draw(flags):
+        return {"norm": draw(st.sampled_from(["before", "after"]))}
+    mixers = st.sampled_from(get_args(MixerName))
+    return {
+        "norm": draw(st.sampled_from(["none", "before", "after"])),
+        "encoder_mixer": draw(mixers),
+        "decoder_mixer": draw(mixers),
+        "cross_attention": draw(st.sampled_from(["every", "last"])),
+        "residual": draw(flags),
+    }
+
+
+def fits(chosen: dict) -> bool:
+    """Return whether a Transformer can be built of these settings."""
+    mixers = chosen.get("encoder_mixer", "attention"), chosen.get("decoder_mixer", "attention")
+    if chosen["positions"] in ("rotary", "relative") and "attention" not in mixers:
+        return False
+    return mixers[0] == "attention" or chosen["heads"] % 2 == 0
+
+
+@st.composite
+def any_transformers(draw) -> dict:
     heads = draw(st.sampled_from([1, 2, 3]))
     size = 2 * draw(st.integers(1, 2))
     free_sizes = heads == 3 or draw(flags)  # sizes of heads that need not divide the width
     return {
         "width": 4 * draw(st.integers(1, 2)),
         "heads": heads,
-        "hidden_size": draw(st.sampled_from([3, 8])),
+        "hidden_size": draw(st.sampled_from([3, 8, None])),
         "encoder_layers": draw(st.integers(1, 3)),
         "decoder_layers": draw(st.integers(1, 3)),
         "key_size": size,
@@ -64,6 +88,10 @@ def transformers(draw) -> dict:
         "relative_distance": draw(st.integers(1, 4)),
         "tied": draw(st.sampled_from(["none", "output", "all"])),
     }
+
+
+def transformers() -> st.SearchStrategy[dict]:
+    return any_transformers().filter(fits)
 
 
 @st.composite

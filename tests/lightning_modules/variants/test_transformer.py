@@ -109,6 +109,15 @@ def test_only_learned_positions_are_limited():
         ({"width": 15, "heads": 3}, "model.width=15: sinusoidal positions"),
         ({"key_size": 5, "positions": "rotary"}, "model.key_size=5: rotary positions"),
         ({"heads": 16, "positions": "rotary"}, "model.key_size=1: rotary positions"),
+        (
+            {"width": 15, "positions": "none", "heads": 3, "encoder_mixer": "gru"},
+            "model.width=15: a",
+        ),
+        ({"heads": 1, "encoder_mixer": "lstm"}, "model.heads=1: a recurrence in the encoder"),
+        (
+            {"positions": "rotary", "encoder_mixer": "gru", "decoder_mixer": "gru"},
+            "model.positions=rotary: is a part of self-attention",
+        ),
         ({"tgt_vocabulary": 24, "tied": "all"}, "model.tied=all: .*tokenizer.shared=true"),
     ],
 )

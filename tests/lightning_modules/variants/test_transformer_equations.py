@@ -76,6 +76,31 @@ def test_a_batch_equals_the_equations(positions, norm, padding):
     compare(settings, SEVEN, padding, targets(len(SEVEN), TGT))
 
 
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"encoder_mixer": "gru", "decoder_mixer": "lstm"},
+        {"encoder_mixer": "lstm", "decoder_mixer": "gru", "cross_attention": "last"},
+        {"encoder_mixer": "gru", "residual": False, "norm": "after"},
+        {"decoder_mixer": "gru", "residual": False, "norm": "before"},
+        {"hidden_size": None, "norm": "none"},
+        {
+            "encoder_mixer": "gru",
+            "decoder_mixer": "gru",
+            "cross_attention": "last",
+            "residual": False,
+            "norm": "none",
+            "hidden_size": None,
+            "positions": "none",
+        },
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("padding", [0, 3])
+def test_what_lies_between_an_rnn_and_a_transformer_equals_the_equations(parts, padding):
+    compare(SHAPE | parts, SEVEN, padding, targets(len(SEVEN), TGT))
+
+
 @pytest.mark.parametrize("positions", KINDS)
 @pytest.mark.parametrize(("length", "tgt"), [(1, 1), (2, 17), (31, 60)])
 def test_one_sentence_equals_the_equations(positions, length, tgt):

@@ -39,11 +39,7 @@ def copy_layer(ours: Any, theirs: Any, names: dict[str, str]) -> None:
             another.load_state_dict(one.norm.state_dict())
 
 
-ENCODER_NAMES = {
-    "mixer": "self_attn",
-    "around_mixer": "norm1",
-    "around_feed_forward": "norm2",
-}
+ENCODER_NAMES = {"mixer": "self_attn", "around_mixer": "norm1", "around_feed_forward": "norm2"}
 DECODER_NAMES = {
     "mixer": "self_attn",
     "cross_attention": "multihead_attn",
