@@ -59,6 +59,12 @@ OPTIONS = {
     "luong_narrow": ("luong_local", ["model.attention.half_width=1"]),
     "luong_tied": ("luong_global", ["model.tied=output"]),
     "transformer_post_norm": ("transformer", ["model.norm=after"]),
+    "transformer_lstm_decoder": ("transformer", ["model.decoder_mixer=lstm"]),
+    "transformer_lstm_encoder": ("transformer", ["model.encoder_mixer=lstm"]),
+    "transformer_few_parts": (
+        "transformer",
+        ["model.cross_attention=last", "model.residual=false", "model.hidden_size=null"],
+    ),
     "transformer_learned": ("transformer", ["model.positions=learned"]),
     "transformer_rotary": ("transformer", ["model.positions=rotary"]),
     "transformer_relative": ("transformer", ["model.positions=relative", "model.key_size=6"]),

@@ -7,6 +7,7 @@ from typing_extensions import override
 
 from lightning_modules.runs.schema import Result
 from sweeps.comparison.collect import Comparison
+from sweeps.comparison.outputs import RunOutput
 from sweeps.comparison.score_tables import system_column
 from sweeps.comparison.tables import Column, Table
 from sweeps.report.sections import Section
@@ -55,11 +56,12 @@ def speed_table(comparison: Comparison) -> Table:
 
 
 def _means(comparison: Comparison, measure: Callable[[Result], float | None]) -> list[float | None]:
-    return [_mean([measure(run.result) for run in runs]) for runs in comparison.by_system.values()]
+    return [mean_over(runs, measure) for runs in comparison.by_system.values()]
 
 
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
+def mean_over(runs: Sequence[RunOutput], measure: Callable[[Result], float | None]) -> float | None:
+    """Return the mean of a measure over the runs of a system that recorded it."""
+    known = [value for run in runs if (value := measure(run.result)) is not None]
     return float(mean(known)) if known else None
 
 

@@ -64,9 +64,7 @@ def layer_parts(draw) -> dict:
 def fits(chosen: dict) -> bool:
     """Return whether a Transformer can be built of these settings."""
     mixers = chosen.get("encoder_mixer", "attention"), chosen.get("decoder_mixer", "attention")
-    if chosen["positions"] in ("rotary", "relative") and "attention" not in mixers:
-        return False
-    return mixers[0] == "attention" or chosen["heads"] % 2 == 0
+    return chosen["positions"] not in ("rotary", "relative") or "attention" in mixers
 
 
 @st.composite

@@ -52,7 +52,8 @@ DECODER_NAMES = {
 def reference(model: Transformer, norm: str) -> tuple[nn.Module, nn.Module]:
     """Return PyTorch's encoder and decoder with the weights of ``model``.
 
-    Training mode avoids PyTorch's fast path. As in the paper, norms after each sublayer leave none at the end.
+    Training mode avoids PyTorch's fast path. As in the paper, there is no norm at the end
+    if one follows each sublayer.
     """
     settings: dict[str, Any] = {"dropout": 0.0, "batch_first": True, "norm_first": norm == "before"}
     sizes = (WIDTH, HEADS, HIDDEN)

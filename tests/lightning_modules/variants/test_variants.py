@@ -62,7 +62,8 @@ def layers_and_heads(name: str) -> tuple[int, int]:
     model, options = OPTIONS.get(name, (name, []))
     settings = configuration(f"model={model}", *options).model
     if "decoder_layers" in settings:
-        return settings.decoder_layers, settings.heads
+        last = settings.cross_attention == "last"
+        return 1 if last else settings.decoder_layers, settings.heads
     return 1, settings.attention.get("heads") or 1
 
 

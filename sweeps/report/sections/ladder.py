@@ -1,0 +1,79 @@
+"""What each rung of a ladder brings: a system compared with the one before it."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from typing_extensions import override
+
+from lightning_modules.metrics.lengths import Bounds
+from lightning_modules.metrics.systems import System
+from sweeps.comparison.score_tables import origin, system_column
+from sweeps.comparison.tables import Cell, Column, Table
+from sweeps.report.headline import BLEU, WHOLE, GroupTests
+from sweeps.report.sections import Section
+from sweeps.report.sections.speed import MEASURES, mean_over
+
+COSTS = ("parameters", "target_tokens_per_second", "sentences_per_second")
+NOTE = (
+    "Each row compares a system with the system of the row before, in the order of the command: "
+    "BLEU less BLEU before, on all test sentences and in each length group with enough of them, "
+    "with the 95% interval over sentences and seeds. p as in the table of all tests."
+)
+
+
+class Ladder(Section):
+    """The systems as rungs (``report=ladder``); nothing unless all translated one test set."""
+
+    heading = "What each rung brings"
+
+    @override
+    def tables(self) -> Sequence[Table]:
+        evaluation, bleu = self.findings.evaluation, self.findings.significance.get(BLEU)
+        if bleu is None or len(evaluation.groups) > 1:
+            return []
+        [group] = evaluation.groups
+        tests = GroupTests(evaluation, group, bleu)
+        rungs = group.systems
+        costs = [column for column in MEASURES if column.key in COSTS]
+        columns = [
+            system_column(rungs),
+            *costs,
+            Column("bleu", "BLEU", "estimate"),
+            Column("gain", "gain", "estimate"),
+            Column("p_holm", "p, bootstrap, after Holm", "p", floor=bleu.floor),
+            *(
+                Column(f"gain_{bounds.label}", f"gain, {tests.named(bounds)}", "estimate")
+                for bounds in tests.bounds
+            ),
+        ]
+        before = [None, *(first for first, _ in pairwise(rungs))]
+        rows = [
+            [
+                rung.name,
+                *(self._cost(rung, column) for column in costs),
+                evaluation.estimate(rung, None, BLEU),
+                *_gains(tests, rung, lower),
+            ]
+            for lower, rung in zip(before, rungs, strict=True)
+        ]
+        return [Table("ladder", self.heading, columns, rows, origin(evaluation, BLEU), NOTE)]
+
+    def _cost(self, rung: System, column: Column) -> float | None:
+        """Return a cost of a system; None for a file of translations."""
+        runs = self.findings.comparison.by_system.get(rung, [])
+        return mean_over(runs, MEASURES[column])
+
+
+def _gains(tests: GroupTests, rung: System, lower: System | None) -> list[Cell]:
+    """Return the gain over the rung below with its p-value, then the gain in each length group."""
+    if lower is None:
+        return [None] * (2 + len(tests.bounds))
+    whole = tests.test(rung, lower, WHOLE)
+    by_length: dict[Bounds, Cell] = {
+        bounds: test.difference for bounds, test in tests.by_length(rung, lower)
+    }
+    return [
+        whole.difference if whole else None,
+        whole.p_bootstrap_holm if whole else None,
+        *(by_length.get(bounds) for bounds in tests.bounds),
+    ]
