@@ -45,6 +45,14 @@ _SYSTEMS = (
     (3, "square", "luong_local_near"),
     (3, "triangle-left", "luong_predictive_near"),
     (4, "cross", "transformer", "transformer_base", "transformer_big"),
+    (5, "circle", "ladder_1_behind"),
+    (5, "square", "ladder_2_layers"),
+    (5, "triangle-up", "ladder_3_heads"),
+    (5, "diamond", "ladder_4_positions"),
+    (5, "cross", "ladder_5_feed_forward"),
+    (5, "triangle-down", "ladder_6_residual"),
+    (5, "triangle-right", "ladder_7_every"),
+    (5, "triangle-left", "ladder_8_encoder"),
 )
 """Number of a colour, mark, and files of ``conf/model``, published sizes last. The systems of one
 paper share a colour."""

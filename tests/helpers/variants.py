@@ -24,6 +24,10 @@ FAMILY = OmegaConf.load(CONF / "comparison" / "family.yaml")
 LAPTOP = FAMILY.hydra.sweeper.params.model.replace(" ", "").split(",")
 """The laptop sizes of every published system and of further scores."""
 
+LADDER = OmegaConf.load(CONF / "comparison" / "ladder.yaml")
+STEPS = LADDER.hydra.sweeper.params.model.replace(" ", "").split(",")
+"""The steps from Bahdanau to the Transformer."""
+
 # Settings that the shipped files do not take but users may.
 OPTIONS = {
     "lstm_with_summary": ("seq2seq", ["model.cell=lstm", "model.layers=2"]),

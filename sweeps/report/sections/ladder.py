@@ -1,4 +1,4 @@
-"""What each rung of a ladder brings: a system compared with the one before it."""
+"""What each step of a ladder of systems brings: a system compared with the one before it."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -22,9 +22,9 @@ NOTE = (
 
 
 class Ladder(Section):
-    """The systems as rungs (``report=ladder``); nothing unless all translated one test set."""
+    """The systems as steps (``report=ladder``); nothing unless all translated one test set."""
 
-    heading = "What each rung brings"
+    heading = "What each step brings"
 
     @override
     def tables(self) -> Sequence[Table]:
@@ -33,10 +33,10 @@ class Ladder(Section):
             return []
         [group] = evaluation.groups
         tests = GroupTests(evaluation, group, bleu)
-        rungs = group.systems
+        systems = group.systems
         costs = [column for column in MEASURES if column.key in COSTS]
         columns = [
-            system_column(rungs),
+            system_column(systems),
             *costs,
             Column("bleu", "BLEU", "estimate"),
             Column("gain", "gain", "estimate"),
@@ -46,31 +46,30 @@ class Ladder(Section):
                 for bounds in tests.bounds
             ),
         ]
-        before = [None, *(first for first, _ in pairwise(rungs))]
         rows = [
             [
-                rung.name,
-                *(self._cost(rung, column) for column in costs),
-                evaluation.estimate(rung, None, BLEU),
-                *_gains(tests, rung, lower),
+                system.name,
+                *(self._cost(system, column) for column in costs),
+                evaluation.estimate(system, None, BLEU),
+                *_gains(tests, system, before),
             ]
-            for lower, rung in zip(before, rungs, strict=True)
+            for before, system in pairwise([None, *systems])
         ]
         return [Table("ladder", self.heading, columns, rows, origin(evaluation, BLEU), NOTE)]
 
-    def _cost(self, rung: System, column: Column) -> float | None:
+    def _cost(self, system: System, column: Column) -> float | None:
         """Return a cost of a system; None for a file of translations."""
-        runs = self.findings.comparison.by_system.get(rung, [])
+        runs = self.findings.comparison.by_system.get(system, [])
         return mean_over(runs, MEASURES[column])
 
 
-def _gains(tests: GroupTests, rung: System, lower: System | None) -> list[Cell]:
-    """Return the gain over the rung below with its p-value, then the gain in each length group."""
-    if lower is None:
+def _gains(tests: GroupTests, system: System, before: System | None) -> list[Cell]:
+    """Return the gain over the system before, its p-value, and the gain in each length group."""
+    if before is None:
         return [None] * (2 + len(tests.bounds))
-    whole = tests.test(rung, lower, WHOLE)
+    whole = tests.test(system, before, WHOLE)
     by_length: dict[Bounds, Cell] = {
-        bounds: test.difference for bounds, test in tests.by_length(rung, lower)
+        bounds: test.difference for bounds, test in tests.by_length(system, before)
     }
     return [
         whole.difference if whole else None,

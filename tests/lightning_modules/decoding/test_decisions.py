@@ -24,6 +24,7 @@ SEARCHES = {
 NAMES = [
     *("bahdanau", "luong_predictive", "luong_intra", "luong_query_flags", "seq2seq", "rnnencdec"),
     *("transformer", "transformer_learned", "transformer_rotary", "transformer_relative"),
+    *("transformer_lstm_decoder", "ladder_4_positions"),
 ]
 SOURCE = sentences([5 * number % 11 + 2 for number in range(11)])
 GPU_STEPS = searching.STEPS_TO_REMOVAL["gpu"]

@@ -26,6 +26,7 @@ KINDS = {
     "learned": ("transformer_learned", []),
     "rotary": ("transformer_rotary", []),
     "no positions": ("transformer", ["model.positions=none"]),
+    "few parts": ("transformer_few_parts", []),
     "key and value size": ("transformer", ["model.key_size=6", "model.value_size=10"]),
 }
 
@@ -129,6 +130,8 @@ def test_what_cannot_be_packed_says_why(monkeypatch):
         assert transformer(positions=kind).cannot_pack() is None
     assert "positions=relative" in str(transformer(positions="relative").cannot_pack())
     assert "placement" in str(transformer(placement={"encoder": "cpu"}).cannot_pack())
+    for side in ("encoder", "decoder"):
+        assert "a recurrence" in str(transformer(**{f"{side}_mixer": "gru"}).cannot_pack())
     monkeypatch.setattr("tests.helpers.variants.Transformer", Own)
     assert transformer().cannot_pack() == "Own reads padded batches"
     monkeypatch.undo()

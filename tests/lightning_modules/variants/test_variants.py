@@ -1,6 +1,7 @@
 """Properties of every variant, independent of its equations."""
 
 import math
+from itertools import pairwise
 
 import pytest
 import torch
@@ -18,6 +19,7 @@ from tests.helpers.variants import (
     LAPTOP,
     NAMES,
     OPTIONS,
+    STEPS,
     configuration,
     sentences,
     small_model,
@@ -165,13 +167,33 @@ def test_flipping_turns_eos_too():
     torch.testing.assert_close(flip(mirrored, mask.sum(1)), src)
 
 
-def test_laptop_sizes_are_comparable():
-    """``comparison=family`` keeps the condition on parameters at the built-in vocabularies."""
+@pytest.mark.parametrize("names", [LAPTOP, STEPS], ids=["family", "ladder"])
+def test_laptop_sizes_are_comparable(names):
+    """The comparisons keep the condition on parameters at the built-in vocabularies."""
     counts = {}
-    for name in LAPTOP:
+    for name in names:
         model = build_model(configuration(f"model={name}"), 479, 821)
         counts[name] = sum(parameter.numel() for parameter in model.parameters())
     assert max(counts.values()) <= (1 + PARAMETER_TOLERANCE) * min(counts.values()), counts
+
+
+def test_each_step_of_the_ladder_changes_one_thing_besides_widths():
+    """The first step changes the class, and so all settings."""
+    models = [configuration(f"model={name}").model for name in STEPS[1:]]
+    changes = [
+        {key for key in one if one[key] != other[key]} - {"width"}
+        for one, other in pairwise(models)
+    ]
+    assert changes == [
+        {"encoder_layers", "decoder_layers"},
+        {"heads"},
+        {"positions"},
+        {"hidden_size"},
+        {"residual", "norm", "hidden_size"},
+        {"cross_attention"},
+        {"encoder_mixer"},
+        {"decoder_mixer"},
+    ]
 
 
 @pytest.mark.long

@@ -34,6 +34,7 @@ from sweeps.comparison.significance_tables import (
 from sweeps.report.html import render_report
 from sweeps.report.report import make_report
 from sweeps.report.sections.agreement import contrasts
+from sweeps.report.sections.ladder import Ladder
 from sweeps.report.sections.learning import learning_curves, learning_table
 from sweeps.report.sections.significance import MatrixCell, significance_matrices
 from sweeps.report.sections.speed import speed_table
@@ -41,7 +42,15 @@ from sweeps.report.wandb_comparison import report_sections
 from sweeps.tasks.compare import build_comparison
 from tests.helpers.made_text import corpus
 from tests.helpers.pages import without_pictures
-from tests.helpers.run_folders import REPORT, SCORING, findings_of, history, make_run, unsealed
+from tests.helpers.run_folders import (
+    REPORT,
+    SCORING,
+    findings_of,
+    history,
+    make_run,
+    text,
+    unsealed,
+)
 from tests.lightning_modules.training.test_training import batch, module, pairs
 
 PAIRS = [
@@ -300,6 +309,34 @@ def test_costs_are_means_over_the_seeds_that_recorded_them(tmp_path):
     assert found["peak_device_memory_mib"] == 200
     assert found["peak_memory_mib"] == 612.5
     assert found["sentences_per_second"] == 290.2 - 2
+
+
+def test_each_step_of_a_ladder_is_compared_with_the_one_before(tmp_path):
+    runs = [
+        make_run(tmp_path / f"{name}{seed}", name, seed)
+        for name in ("none", "luong", "transformer")
+        for seed in (1, 2)
+    ]
+    findings = findings_of(runs)
+    [table] = Ladder(findings).tables()
+    keys = [column.key for column in table.columns]
+    assert keys[1:4] == ["parameters", "target_tokens_per_second", "sentences_per_second"]
+    assert keys[4:] == ["bleu", "gain", "p_holm", "gain_1–10", "gain_11–20"]  # not a thin bucket
+    first, *others = (dict(zip(keys, row, strict=True)) for row in table.rows)
+    assert {first[key] for key in keys[5:]} == {None}
+    before = first
+    for row in others:
+        assert row["gain"].value == pytest.approx(row["bleu"].value - before["bleu"].value)
+        pair = row["system"], before["system"]
+        tests = findings.significance["bleu"].by_pair
+        assert row["gain_1–10"] == tests[(*pair, "1–10")].difference
+        before = row
+    assert others[0]["p_holm"] < 0.05
+
+
+def test_translations_of_several_test_sets_are_no_ladder(tmp_path):
+    other = [make_run(tmp_path / "0", "none"), make_run(tmp_path / "1", text=text(seed=1))]
+    assert Ladder(findings_of(other)).tables() == []
 
 
 def test_the_memory_of_a_gpu_has_a_column_only_where_a_run_recorded_it(tmp_path):
