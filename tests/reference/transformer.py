@@ -29,7 +29,8 @@ def decode(
     for number in range(settings["encoder_layers"]):
         states = encoder_layer(part(parameters, f"encoder.{number}"), settings, states)
     memory = final(parameters, settings, "encoder_norm", states)
-    states, weights = embed(parameters, settings, "tgt", target), None
+    states = embed(parameters, settings, "tgt", target)
+    weights: np.ndarray | None = None
     for number in range(settings["decoder_layers"]):
         mine = part(parameters, f"decoder.{number}")
         states, weights = decoder_layer(mine, settings, states, memory)
@@ -98,7 +99,8 @@ def decoder_layer(
         return recur(kind, mine, inputs, settings["width"])
 
     states = around(parameters, settings, "around_mixer", states, mix)
-    cross, weights = part(parameters, "cross_attention"), None
+    cross = part(parameters, "cross_attention")
+    weights: np.ndarray | None = None
     if cross:
 
         def look_at_source(inputs: Vectors) -> Vectors:

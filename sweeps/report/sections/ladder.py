@@ -1,7 +1,6 @@
 """What each step of a ladder of systems brings: a system compared with the one before it."""
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 from typing_extensions import override
 
@@ -46,14 +45,14 @@ class Ladder(Section):
                 for bounds in tests.bounds
             ),
         ]
-        rows = [
+        rows: list[list[Cell]] = [
             [
                 system.name,
                 *(self._cost(system, column) for column in costs),
                 evaluation.estimate(system, None, BLEU),
                 *_gains(tests, system, before),
             ]
-            for before, system in pairwise([None, *systems])
+            for before, system in zip([None, *systems[:-1]], systems, strict=True)
         ]
         return [Table("ladder", self.heading, columns, rows, origin(evaluation, BLEU), NOTE)]
 
@@ -66,7 +65,7 @@ class Ladder(Section):
 def _gains(tests: GroupTests, system: System, before: System | None) -> list[Cell]:
     """Return the gain over the system before, its p-value, and the gain in each length group."""
     if before is None:
-        return [None] * (2 + len(tests.bounds))
+        return [None for _ in range(2 + len(tests.bounds))]
     whole = tests.test(system, before, WHOLE)
     by_length: dict[Bounds, Cell] = {
         bounds: test.difference for bounds, test in tests.by_length(system, before)

@@ -1,26 +1,26 @@
 """What lets each position of a sentence see others: self-attention and recurrences."""
 
+from typing import Any
+
 import pytest
 import torch
 
 from lightning_modules.decoding.captured_search import tensors_in
 from lightning_modules.variants.base import select_batch
 from lightning_modules.variants.transformer.layers import RECURRENCES
-from lightning_modules.variants.transformer.mixers import SelfAttention, TwoDirections
+from lightning_modules.variants.transformer.mixers import Mixer, SelfAttention, TwoDirections
 from tests.helpers.variants import numbers
 
 WIDTH, HEADS, SIZE = 12, 2, 8
 LENGTHS = [3, 9, 1, 14]
 MASK = torch.arange(14) < torch.tensor(LENGTHS).unsqueeze(1)
-EXACT = {"rtol": 0, "atol": 1e-12}
+EXACT: dict[str, Any] = {"rtol": 0, "atol": 1e-12}
 
 
-def mixer(kind):
+def mixer(kind: str) -> Mixer:
     torch.manual_seed(0)
-    if kind == "attention":
-        made = SelfAttention(WIDTH, HEADS, 6, 5)
-    else:
-        made = RECURRENCES[kind](WIDTH, HEADS, SIZE)
+    attends = kind == "attention"
+    made = SelfAttention(WIDTH, HEADS, 6, 5) if attends else RECURRENCES[kind](WIDTH, HEADS, SIZE)
     return made.double().eval()
 
 

@@ -322,7 +322,7 @@ def test_each_step_of_a_ladder_is_compared_with_the_one_before(tmp_path):
     keys = [column.key for column in table.columns]
     assert keys[1:4] == ["parameters", "target_tokens_per_second", "sentences_per_second"]
     assert keys[4:] == ["bleu", "gain", "p_holm", "gain_1–10", "gain_11–20"]  # not a thin bucket
-    first, *others = (dict(zip(keys, row, strict=True)) for row in table.rows)
+    first, *others = (dict[str, Any](zip(keys, row, strict=True)) for row in table.rows)
     assert {first[key] for key in keys[5:]} == {None}
     before = first
     for row in others:
