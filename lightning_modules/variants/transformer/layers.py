@@ -160,11 +160,8 @@ class Connection(nn.Module):
 class Layer(nn.Module):
     """What layers of both sides share: the last part is a feed-forward layer, if there is any."""
 
-    def add_feed_forward(self, options: TransformerOptions) -> None:
-        """Make the feed-forward layer and its connection."""
-        self.feed_forward = options.feed_forward()
-        if self.feed_forward is not None:
-            self.around_feed_forward = Connection(options)
+    feed_forward: FeedForward | None
+    around_feed_forward: Connection
 
     def feed(self, states: Tensor) -> Tensor:
         """Return states behind the feed-forward layer, ``(…, width)``."""
@@ -179,8 +176,10 @@ class EncoderLayer(Layer):
     def __init__(self, options: TransformerOptions) -> None:
         super().__init__()
         self.mixer = options.encoder_part()
+        self.feed_forward = options.feed_forward()
         self.around_mixer = Connection(options)
-        self.add_feed_forward(options)
+        if self.feed_forward is not None:
+            self.around_feed_forward = Connection(options)
 
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
         """Return states ``(batch, src, width)``; mask ``(batch, src)``, True where real."""
@@ -195,13 +194,15 @@ class DecoderLayer(Layer):
         """``attends``: whether the layer has attention to the source."""
         super().__init__()
         self.mixer = options.decoder_part()
-        self.around_mixer = Connection(options)
         self.cross_attention = options.attention_to_source() if attends else None
+        self.feed_forward = options.feed_forward()
+        self.around_mixer = Connection(options)
         if self.cross_attention is not None:
             self.around_cross_attention = Connection(options)
             width = options.width
             self.combine = None if options.residual else LinearLayer(2 * width, width)
-        self.add_feed_forward(options)
+        if self.feed_forward is not None:
+            self.around_feed_forward = Connection(options)
 
     def parts_of_decoder(self) -> Iterator[nn.Module]:
         """Return the parts that belong to the decoder in ``model.placement``."""
