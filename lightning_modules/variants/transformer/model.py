@@ -59,13 +59,13 @@ SearchState = TransformerState | Slots
 
 
 class Transformer(EmbeddedEncoderDecoder):
-    """Encoder and decoder of layers that all positions share, of attention unless set otherwise.
+    """Encoder and decoder of layers without recurrence, unless a recurrence is their mixer.
 
-    With recurrences in the place of self-attention, and without some parts, it is each step between
-    an RNN with attention and the Transformer (Domhan 2018, P18-1167). Returned weights are the
-    weights of the last decoder layer over the source, averaged over heads.
-    ``options`` are the fields of ``TransformerOptions``. Raises ``ValueError`` for sizes that do
-    not fit together, naming the override to change.
+    With recurrences, and without some of its parts, it is any step between an RNN with attention
+    and the Transformer (Domhan 2018, P18-1167). Returned weights are the weights of the last
+    decoder layer over the source, averaged over heads. ``options`` are the fields of
+    ``TransformerOptions``. Raises ``ValueError`` for sizes that do not fit together, naming the
+    override to change.
     """
 
     options_class = TransformerOptions
