@@ -21,9 +21,10 @@ from lightning_modules.decoding.greedy import GreedySearch
 from lightning_modules.decoding.search import Hypothesis, Search
 from lightning_modules.variants import Transformer
 from lightning_modules.variants.base import EncoderDecoder
-from lightning_modules.variants.transformer.heads import AttentionPositions, MultiHeadAttention
+from lightning_modules.variants.transformer.heads import MultiHeadAttention
 from lightning_modules.variants.transformer.layers import Connection, DecoderLayer, FeedForward
 from lightning_modules.variants.transformer.mixers import SelfAttention
+from lightning_modules.variants.transformer.positions import AttentionPositions
 
 SETTING = "engine=ctranslate2"
 

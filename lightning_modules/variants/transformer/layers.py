@@ -14,20 +14,19 @@ from torch import Tensor, nn
 
 from lightning_modules.kernels.products import LinearLayer
 from lightning_modules.variants.base import Options, Placement, Tied
-from lightning_modules.variants.transformer.heads import (
-    AttentionPositions,
-    InputPositions,
-    KeysValues,
-    MultiHeadAttention,
-    Positions,
-    Relative,
-    Rotary,
-)
+from lightning_modules.variants.transformer.heads import KeysValues, MultiHeadAttention
 from lightning_modules.variants.transformer.mixers import (
     Mixer,
     RnnMixer,
     SelfAttention,
     TwoDirections,
+)
+from lightning_modules.variants.transformer.positions import (
+    AttentionPositions,
+    InputPositions,
+    Positions,
+    Relative,
+    Rotary,
 )
 
 MixerName = Literal["attention", "lstm", "gru"]

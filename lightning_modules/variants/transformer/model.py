@@ -20,13 +20,7 @@ from lightning_modules.variants.base import (
     Placement,
     Step,
 )
-from lightning_modules.variants.transformer.heads import (
-    InputPositions,
-    KeysValues,
-    LearnedPositions,
-    Relative,
-    Sinusoidal,
-)
+from lightning_modules.variants.transformer.heads import KeysValues
 from lightning_modules.variants.transformer.layers import (
     DecoderLayer,
     EncoderLayer,
@@ -35,6 +29,12 @@ from lightning_modules.variants.transformer.layers import (
 )
 from lightning_modules.variants.transformer.mixers import SelfAttention
 from lightning_modules.variants.transformer.packed import PARTS, compiled_parts, packed_features
+from lightning_modules.variants.transformer.positions import (
+    InputPositions,
+    LearnedPositions,
+    Relative,
+    Sinusoidal,
+)
 from lightning_modules.variants.transformer.slots import Slots, empty_slots
 
 PIECE = 64  # number of sentences that a CPU encodes together in a search

@@ -15,8 +15,8 @@ from torch import nn
 from datamodules.tokenization import BOS, EOS, PAD
 from lightning_modules.attention import SCORES, WINDOWS
 from lightning_modules.variants.base import EncoderDecoder, select_batch
-from lightning_modules.variants.transformer.heads import Positions
 from lightning_modules.variants.transformer.layers import MixerName
+from lightning_modules.variants.transformer.positions import Positions
 from tests.helpers import recurrent_models
 from tests.helpers.variants import transformer
 

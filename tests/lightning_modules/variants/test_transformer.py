@@ -8,9 +8,9 @@ import torch
 
 from datamodules.tokenization import BOS, PAD
 from lightning_modules.variants.base import Limit, Placement
-from lightning_modules.variants.transformer.heads import (
+from lightning_modules.variants.transformer.heads import MultiHeadAttention
+from lightning_modules.variants.transformer.positions import (
     AttentionPositions,
-    MultiHeadAttention,
     Positions,
     Relative,
     Rotary,

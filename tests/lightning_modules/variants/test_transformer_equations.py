@@ -9,7 +9,7 @@ from torch import nn
 
 from datamodules.tokenization import BOS
 from lightning_modules.variants import Transformer
-from lightning_modules.variants.transformer.heads import (
+from lightning_modules.variants.transformer.positions import (
     AttentionPositions,
     LearnedPositions,
     Positions,

@@ -9,7 +9,8 @@ from omegaconf import OmegaConf
 from torch import nn
 
 from lightning_modules.variants import Transformer
-from lightning_modules.variants.transformer.heads import MultiHeadAttention, sinusoids
+from lightning_modules.variants.transformer.heads import MultiHeadAttention
+from lightning_modules.variants.transformer.positions import sinusoids
 from tests.helpers.variants import CONF, sentences, targets, transformer
 
 LENGTHS = [3, 9, 1, 14]
