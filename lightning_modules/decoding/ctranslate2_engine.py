@@ -24,7 +24,6 @@ from lightning_modules.variants.base import EncoderDecoder
 from lightning_modules.variants.transformer.heads import MultiHeadAttention
 from lightning_modules.variants.transformer.layers import Connection, DecoderLayer, FeedForward
 from lightning_modules.variants.transformer.mixers import SelfAttention
-from lightning_modules.variants.transformer.positions import AttentionPositions
 
 SETTING = "engine=ctranslate2"
 
@@ -203,11 +202,11 @@ def _expressible(model: EncoderDecoder, search: Search) -> Transformer:
             f"{SETTING}: needs a Transformer with all its parts, and self-attention in each layer; "
             "set engine=torch"
         )
-    attention = next(part for part in model.modules() if isinstance(part, MultiHeadAttention))
-    if type(attention.positions) is not AttentionPositions:
+    if not set(model.positions.values()) <= {"sinusoidal", "shifted", "learned", "none"}:
         raise UserError(
             f"{SETTING}: needs a model with sinusoidal or learned positions; set engine=torch"
         )
+    attention = next(part for part in model.modules() if isinstance(part, MultiHeadAttention))
     width = model.tgt_embedding.embedding_dim
     sizes = {attention.key.out_features, attention.value.out_features, width}
     if len(sizes) > 1:

@@ -287,7 +287,7 @@ def _limits(runs: Sequence[TrainedModel], config: DictConfig) -> Iterator[LineLi
     most = decode_tokens(config.batching.decode_max_tokens)
     yield LineLimit(most, setting, f"split the line, or give {setting}={{tokens}}")
     for run in runs:
-        if (limit := run.model.limit()) is not None:
+        if (limit := run.model.limit()) is not None and limit.src_tokens is not None:
             remedy = f"split the line, or train with {limit.setting}={{tokens}} or more"
             yield LineLimit(limit.src_tokens, limit.setting, remedy)
 

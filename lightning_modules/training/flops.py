@@ -87,7 +87,7 @@ def _far(model: EncoderDecoder) -> list[tuple[int, int]]:
     if all(type(module).__module__.startswith(known) for module in model.modules()):
         return []
     limit = model.limit()
-    most = FAR if limit is None else (limit.src_tokens, limit.tgt_tokens or FAR[1])
+    most = FAR if limit is None else (limit.src_tokens or FAR[0], limit.tgt_tokens or FAR[1])
     return [(min(FAR[0], most[0]), min(FAR[1], most[1]))]
 
 

@@ -74,7 +74,7 @@ class Limit(NamedTuple):
     """The longest sentence whose positions a model can distinguish."""
 
     setting: str  # configuration key of the limit
-    src_tokens: int  # number of source tokens, EOS included
+    src_tokens: int | None  # number of source tokens, EOS included; None for no limit
     tgt_tokens: int | None  # number of target tokens; None for no limit
 
 

@@ -72,7 +72,7 @@ class Ensemble(EncoderDecoder):
         limits = [limit for model in self.models if (limit := model.limit()) is not None]
         if not limits:
             return None
-        shortest = min(limits, key=lambda limit: limit.src_tokens)
+        shortest = min(limits, key=lambda limit: limit.src_tokens or math.inf)
         targets = [limit.tgt_tokens for limit in limits if limit.tgt_tokens is not None]
         return shortest._replace(tgt_tokens=min(targets, default=None))
 

@@ -22,11 +22,17 @@ from lightning_modules.variants.transformer.mixers import (
     TwoDirections,
 )
 from lightning_modules.variants.transformer.positions import (
+    IN_SELF_ATTENTION,
     AttentionPositions,
+    BucketBias,
     InputPositions,
+    LearnedPositions,
+    LinearBias,
     Positions,
     Relative,
     Rotary,
+    ShiftedSinusoids,
+    Sinusoidal,
 )
 
 MixerName = Literal["attention", "lstm", "gru"]
@@ -61,8 +67,12 @@ class TransformerOptions(Options):
     """At the input or in the self-attentions. With ``none`` an encoder of attention cannot know the
     order of the source, and such a decoder counts by its causal mask alone (Kazemnejad et al. 2023,
     arXiv 2305.19466)."""
+    decoder_positions: Positions | None  # None: those of the encoder
     max_length: int
+    max_shift: int
     relative_distance: int
+    bias_buckets: int
+    bias_distance: int
     tied: Tied
     dropout: float  # on the embeddings and on the result of each sublayer (section 5.4)
     placement: Placement | None
@@ -78,29 +88,76 @@ class TransformerOptions(Options):
         share = self.width // self.heads
         return self.key_size or share, self.value_size or share
 
-    def self_attention(self) -> SelfAttention:
+    @property
+    def sides(self) -> tuple[tuple[str, Positions], tuple[str, Positions]]:
+        """The setting and the kind of the positions of the encoder, and of the decoder."""
+        encoder = "model.positions", self.positions
+        if self.decoder_positions is None:
+            return encoder, encoder
+        return encoder, ("model.decoder_positions", self.decoder_positions)
+
+    def check_positions(self) -> None:
+        """Raise ``ValueError`` for positions that do not fit the sizes or the mixers."""
+        key_size, _ = self.head_sizes
+        mixers = self.encoder_mixer, self.decoder_mixer
+        for setting, kind in self.sides:
+            # Pairs of a sine and a cosine.
+            if kind in ("sinusoidal", "shifted") and self.width % 2:
+                raise ValueError(f"model.width={self.width}: {kind} positions need an even width")
+            if kind == "rotary" and key_size % 2:
+                raise ValueError(f"model.key_size={key_size}: rotary positions need an even size")
+            pairs = zip(self.sides, mixers, strict=True)
+            if kind in IN_SELF_ATTENTION and ((setting, kind), "attention") not in pairs:
+                raise ValueError(
+                    f"{setting}={kind}: is a part of self-attention, and no model.encoder_mixer or "
+                    "model.decoder_mixer of this setting is attention; set sinusoidal, learned or "
+                    "none"
+                )
+
+    def input_positions(self, kind: Positions) -> InputPositions:
+        """Return what adds positions to the embeddings of a side."""
+        kinds: dict[Positions, Callable[[], InputPositions]] = {
+            "sinusoidal": Sinusoidal,
+            "shifted": partial(ShiftedSinusoids, self.max_shift),
+            "learned": partial(LearnedPositions, self.width, self.max_length),
+        }
+        return kinds.get(kind, InputPositions)()
+
+    def attention_positions(
+        self, kind: Positions, causal: bool
+    ) -> Callable[[], AttentionPositions]:
+        """Return what makes the positions of each self-attention of a side."""
+        if kind == "t5":  # one bias for all layers
+            numbers = self.bias_buckets, self.bias_distance
+            bias = BucketBias(self.heads, self.width, *numbers, causal)
+            return lambda: bias
+        kinds: dict[Positions, Callable[[], AttentionPositions]] = {
+            "rotary": Rotary,
+            "relative": partial(Relative, self.head_sizes[0], self.relative_distance),
+            "alibi": partial(LinearBias, self.heads),
+        }
+        return kinds.get(kind, AttentionPositions)
+
+    def self_attention(self, positions: AttentionPositions) -> SelfAttention:
         """Return an attention with the positions of its inputs."""
-        positions = AttentionPositions()
-        if self.positions == "rotary":
-            positions = Rotary()
-        elif self.positions == "relative":
-            positions = Relative(self.head_sizes[0], self.relative_distance)
         return SelfAttention(self.width, self.heads, *self.head_sizes, positions)
 
     def attention_to_source(self) -> MultiHeadAttention:
         """Return an attention to another sentence, where distances have no meaning."""
         return MultiHeadAttention(self.width, self.heads, *self.head_sizes)
 
-    def encoder_part(self) -> SelfAttention | TwoDirections:
+    def encoder_part(
+        self, positions: Callable[[], AttentionPositions]
+    ) -> SelfAttention | TwoDirections:
         """Return what mixes the positions of a source."""
         if self.encoder_mixer == "attention":
-            return self.self_attention()
+            return self.self_attention(positions())
         return TwoDirections(RECURRENCES[self.encoder_mixer], self.width, self.heads)
 
-    def decoder_part(self) -> Mixer:
+    def decoder_part(self, positions: Callable[[], AttentionPositions]) -> Mixer:
         """Return what mixes each position of a target with earlier ones."""
         if self.decoder_mixer == "attention":
-            return self.self_attention()
+            return self.self_attention(positions())
         return RECURRENCES[self.decoder_mixer](self.width, self.heads, self.width)
 
     def feed_forward(self) -> "FeedForward | None":
@@ -172,9 +229,12 @@ class Layer(nn.Module):
 class EncoderLayer(Layer):
     """Self-attention or a recurrence, then feed-forward, each with its connection."""
 
-    def __init__(self, options: TransformerOptions) -> None:
+    def __init__(
+        self, options: TransformerOptions, positions: Callable[[], AttentionPositions]
+    ) -> None:
+        """``positions`` makes those of self-attention."""
         super().__init__()
-        self.mixer = options.encoder_part()
+        self.mixer = options.encoder_part(positions)
         self.feed_forward = options.feed_forward()
         self.around_mixer = Connection(options)
         if self.feed_forward is not None:
@@ -189,10 +249,15 @@ class EncoderLayer(Layer):
 class DecoderLayer(Layer):
     """Masked self-attention or a recurrence, attention to the source, feed-forward."""
 
-    def __init__(self, options: TransformerOptions, attends: bool) -> None:
-        """``attends``: whether the layer has attention to the source."""
+    def __init__(
+        self,
+        options: TransformerOptions,
+        positions: Callable[[], AttentionPositions],
+        attends: bool,
+    ) -> None:
+        """``attends``: whether the layer has attention to the source; see ``EncoderLayer``."""
         super().__init__()
-        self.mixer = options.decoder_part()
+        self.mixer = options.decoder_part(positions)
         self.cross_attention = options.attention_to_source() if attends else None
         self.feed_forward = options.feed_forward()
         self.around_mixer = Connection(options)

@@ -1,8 +1,7 @@
 """Vaswani et al. 2017 (arXiv 1706.03762): the Transformer."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -22,18 +21,18 @@ from lightning_modules.variants.base import (
 )
 from lightning_modules.variants.transformer.heads import KeysValues
 from lightning_modules.variants.transformer.layers import (
+    RECURRENCES,
     DecoderLayer,
     EncoderLayer,
     TransformerOptions,
     enter,
 )
-from lightning_modules.variants.transformer.mixers import SelfAttention
+from lightning_modules.variants.transformer.mixers import Mixer, SelfAttention, TwoDirections
 from lightning_modules.variants.transformer.packed import PARTS, compiled_parts, packed_features
 from lightning_modules.variants.transformer.positions import (
+    IN_SELF_ATTENTION,
     InputPositions,
     LearnedPositions,
-    Relative,
-    Sinusoidal,
 )
 from lightning_modules.variants.transformer.slots import Slots, empty_slots
 
@@ -54,8 +53,18 @@ class TransformerState(NamedTuple):
     layers: tuple[Any, ...]  # what the mixer of each decoder layer keeps, see `Mixer`
     position: Tensor  # of the next token, `(batch,)`, the same for all
 
+    recurrence: Any = ()
+    """State of the RNN in the place of positions, rows first; () without one."""
 
-SearchState = TransformerState | Slots
+
+class SlotState(NamedTuple):
+    """The target so far, in a captured search; see ``TransformerState``."""
+
+    slots: Slots
+    recurrence: Any
+
+
+SearchState = TransformerState | SlotState
 
 
 class Transformer(EmbeddedEncoderDecoder):
@@ -73,35 +82,30 @@ class Transformer(EmbeddedEncoderDecoder):
 
     def __init__(self, src_vocabulary: int, tgt_vocabulary: int, **options: Any) -> None:
         chosen = TransformerOptions(**options)
-        width, positions = chosen.width, chosen.positions
+        width = chosen.width
         placement = chosen.placement or Placement()
         super().__init__(src_vocabulary, tgt_vocabulary, width, width, chosen.tied, placement)
-        # Pairs of a sine and a cosine.
-        if positions == "sinusoidal" and width % 2:
-            raise ValueError(f"model.width={width}: sinusoidal positions need an even width")
-        key_size, _ = chosen.head_sizes
-        if positions == "rotary" and key_size % 2:
-            raise ValueError(f"model.key_size={key_size}: rotary positions need an even size")
-        mixers = chosen.encoder_mixer, chosen.decoder_mixer
-        if positions in ("rotary", "relative") and "attention" not in mixers:
-            raise ValueError(
-                f"model.positions={positions}: is a part of self-attention, and neither "
-                "model.encoder_mixer nor model.decoder_mixer is attention; set sinusoidal, learned "
-                "or none"
-            )
-        kinds: dict[str, Callable[[], InputPositions]] = {
-            "sinusoidal": Sinusoidal,
-            "learned": partial(LearnedPositions, width, chosen.max_length),
-        }
-        at_input = kinds.get(positions, InputPositions)
-        self.src_positions, self.tgt_positions = at_input(), at_input()
+        chosen.check_positions()
+        self.positions = dict(chosen.sides)
+        """The kinds of positions by the settings that choose them."""
+        (_, encoder_kind), (_, decoder_kind) = chosen.sides
+        self.src_positions = chosen.input_positions(encoder_kind)
+        self.tgt_positions = chosen.input_positions(decoder_kind)
+        self.src_recurrence: TwoDirections | None = None
+        if encoder_kind in RECURRENCES:
+            self.src_recurrence = TwoDirections(RECURRENCES[encoder_kind], width, 1)
+        self.tgt_recurrence: Mixer | None = None
+        if decoder_kind in RECURRENCES:
+            self.tgt_recurrence = RECURRENCES[decoder_kind](width, 1, width)
         self.dropout = nn.Dropout(chosen.dropout)
+        positions = chosen.attention_positions(encoder_kind, causal=False)
         self.encoder: Any = nn.ModuleList(
-            EncoderLayer(chosen) for _ in range(chosen.encoder_layers)
+            EncoderLayer(chosen, positions) for _ in range(chosen.encoder_layers)
         )
+        positions = chosen.attention_positions(decoder_kind, causal=True)
         every, last = chosen.cross_attention == "every", chosen.decoder_layers - 1
         self.decoder: Any = nn.ModuleList(
-            DecoderLayer(chosen, attends=every or number == last)
+            DecoderLayer(chosen, positions, attends=every or number == last)
             for number in range(chosen.decoder_layers)
         )
         # A norm before each sublayer leaves the last sum without one.
@@ -133,6 +137,8 @@ class Transformer(EmbeddedEncoderDecoder):
         places = torch.arange(src.shape[1], device=self.src_embedding.weight.device)
         states = self._embed(self.src_embedding, self.src_positions, src, places)
         mask = src_mask.to(states.device)
+        if self.src_recurrence is not None:
+            states = self.src_recurrence.read(states, mask).to(states.dtype)
         for layer in self.encoder:
             states = layer(states, mask)
         states = self.encoder_norm(states)
@@ -143,8 +149,11 @@ class Transformer(EmbeddedEncoderDecoder):
     def cannot_pack(self) -> str | None:
         if type(self) is not Transformer:
             return super().cannot_pack()
-        if any(isinstance(part, Relative) for part in self.modules()):
-            return "model.positions=relative needs the weights of each pair of positions"
+        for setting, kind in self.positions.items():
+            if kind in RECURRENCES:
+                return f"{setting}={kind} reads the sentences of padded batches"
+            if kind in IN_SELF_ATTENTION and kind != "rotary":
+                return f"{setting}={kind} needs the weights of each pair of positions"
         if not self._attends_alone(chain(self.encoder, self.decoder)):
             return "a recurrence reads the sentences of padded batches"
         if any(device for _, device in self.placement):
@@ -170,6 +179,7 @@ class Transformer(EmbeddedEncoderDecoder):
         return TransformerState(
             tuple(layer.mixer.start(rows, like) for layer in self.decoder),
             torch.zeros(rows, dtype=torch.long, device=device),
+            self._start_recurrence(rows, like),
         )
 
     @override
@@ -182,11 +192,13 @@ class Transformer(EmbeddedEncoderDecoder):
         if not self._attends_alone(self.decoder):
             state: TransformerState = super().constant_state(memory, rows, positions)
             return state
-        return empty_slots(memory.layers[-1:] * len(self.decoder), rows, positions)
+        slots = empty_slots(memory.layers[-1:] * len(self.decoder), rows, positions)
+        rows *= len(memory.mask)
+        return SlotState(slots, self._start_recurrence(rows, memory.layers[0].keys))
 
     @override
     def step(self, memory: TransformerMemory, state: SearchState, last_token: Tensor) -> Step:
-        if isinstance(state, Slots):
+        if isinstance(state, SlotState):
             return self._step_in_slots(memory, state, last_token)
         features, state, weights = self._advance(memory, state, last_token.unsqueeze(1), True)
         assert weights is not None
@@ -196,13 +208,16 @@ class Transformer(EmbeddedEncoderDecoder):
     def parts(self) -> dict[str, Iterable[nn.Module]]:
         layers = list(self.decoder)
         others = chain.from_iterable(layer.parts_of_decoder() for layer in layers)
-        tgt_side = (self.tgt_embedding, self.tgt_positions, self.decoder_norm, self.output)
+        src_side = self.src_embedding, self.src_positions, self.src_recurrence
+        tgt_side = self.tgt_embedding, self.tgt_positions, self.tgt_recurrence
+        encoder = *src_side, self.encoder, self.encoder_norm
+        decoder = *tgt_side, self.decoder_norm, self.output, *others
         return {
-            "encoder": (self.src_embedding, self.src_positions, self.encoder, self.encoder_norm),
+            "encoder": [part for part in encoder if part is not None],
             "attention": [
                 layer.cross_attention for layer in layers if layer.cross_attention is not None
             ],
-            "decoder": (*tgt_side, *others),
+            "decoder": [part for part in decoder if part is not None],
         }
 
     @override
@@ -219,10 +234,11 @@ class Transformer(EmbeddedEncoderDecoder):
 
     @override
     def limit(self) -> Limit | None:
-        if not isinstance(self.src_positions, LearnedPositions):
-            return None
-        length = self.src_positions.table.num_embeddings
-        return Limit("model.max_length", length, length)
+        src, tgt = (
+            positions.table.num_embeddings if isinstance(positions, LearnedPositions) else None
+            for positions in (self.src_positions, self.tgt_positions)
+        )
+        return Limit("model.max_length", src, tgt) if src or tgt else None
 
     def _attends_alone(self, layers: Iterable[Any]) -> bool:
         """Return whether the mixer of every layer is self-attention."""
@@ -244,6 +260,11 @@ class Transformer(EmbeddedEncoderDecoder):
         else:
             places = past.position[:1]
         states = self._embed(self.tgt_embedding, self.tgt_positions, tokens, places)
+        recurrence: Any = ()
+        if past is not None:
+            states, recurrence = self._step_recurrence(states, past.recurrence)
+        elif self.tgt_recurrence is not None:
+            states = self.tgt_recurrence.run(states).to(states.dtype)
         layers, weights, last = [], None, self.decoder[-1]
         for number, (layer, source) in enumerate(self._with_sources(memory)):
             before = None if past is None else past.layers[number]
@@ -251,7 +272,9 @@ class Transformer(EmbeddedEncoderDecoder):
                 states, before, source, memory.mask, need_weights and layer is last
             )
             layers.append(after)
-        state = None if past is None else TransformerState(tuple(layers), past.position + 1)
+        state = None
+        if past is not None:
+            state = TransformerState(tuple(layers), past.position + 1, recurrence)
         return self.decoder_norm(states), state, weights
 
     def _with_sources(
@@ -262,20 +285,35 @@ class Transformer(EmbeddedEncoderDecoder):
         for layer in self.decoder:
             yield layer, None if layer.cross_attention is None else next(sources)
 
-    def _step_in_slots(self, memory: TransformerMemory, state: Slots, last_token: Tensor) -> Step:
+    def _step_in_slots(
+        self, memory: TransformerMemory, state: SlotState, last_token: Tensor
+    ) -> Step:
         """Decode the position after ``last_token``, which writes into the slots of ``state``."""
-        slots, positions, visible = state.now()
-        tokens, places = last_token.view(-1, state.rows), positions.index_select(0, slots)
+        past = state.slots
+        slots, positions, visible = past.now()
+        tokens, places = last_token.view(-1, past.rows), positions.index_select(0, slots)
         embedded = self.tgt_embedding(tokens)
         states = enter(embedded, self.embedding_scale, self.tgt_positions, places, self.dropout)
+        states, recurrence = self._step_recurrence(states, state.recurrence)
         weights, last = None, self.decoder[-1]
-        for known, (layer, source) in zip(state.known(), self._with_sources(memory), strict=True):
+        for known, (layer, source) in zip(past.known(), self._with_sources(memory), strict=True):
             states, weights = layer.step_in_slots(
                 states, known, slots, positions, visible, source, memory.mask, layer is last
             )
         assert weights is not None
         features = self.decoder_norm(states).flatten(0, 1)
-        return Step(features, state.after(visible), weights.flatten(0, 1))
+        return Step(features, SlotState(past.after(visible), recurrence), weights.flatten(0, 1))
+
+    def _start_recurrence(self, rows: int, like: Tensor) -> Any:
+        """Return the first state of the RNN in the place of positions, if there is one."""
+        return () if self.tgt_recurrence is None else self.tgt_recurrence.start(rows, like)
+
+    def _step_recurrence(self, states: Tensor, before: Any) -> tuple[Tensor, Any]:
+        """Read one position of each row, ``(…, width)``, by the RNN in the place of positions."""
+        if self.tgt_recurrence is None:
+            return states, ()
+        read, after = self.tgt_recurrence.step(states.flatten(0, 1), before)
+        return read.view_as(states).to(states.dtype), after
 
     def _embed(
         self, table: nn.Embedding, positions: InputPositions, tokens: Tensor, places: Tensor

@@ -5,16 +5,34 @@ from typing import Literal
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import embedding
 from typing_extensions import override
 
-Positions = Literal["sinusoidal", "learned", "rotary", "relative", "none"]
+Positions = Literal[
+    "none",
+    # At the input.
+    "sinusoidal",
+    "shifted",
+    "learned",
+    "gru",
+    "lstm",
+    # In the self-attentions.
+    "rotary",
+    "relative",
+    "t5",
+    "alibi",
+]
+IN_SELF_ATTENTION = ("rotary", "relative", "t5", "alibi")
 
 
 class InputPositions(nn.Module):
     """No positions at the input, for position encodings in the self-attentions."""
 
     def forward(self, embedded: Tensor, positions: Tensor) -> Tensor:
-        """Add ``positions`` ``(positions,)`` to ``embedded`` ``(…, positions, width)``."""
+        """Add ``positions`` ``(positions,)`` to ``embedded`` ``(…, positions, width)``.
+
+        Without further dimensions, ``embedded`` are packed sentences.
+        """
         return embedded
 
 
@@ -25,6 +43,27 @@ class Sinusoidal(InputPositions):
     def forward(self, embedded: Tensor, positions: Tensor) -> Tensor:
         encoded = sinusoids(positions, embedded.shape[-1], embedded.dtype)
         return embedded + encoded.to(embedded.dtype)
+
+
+class ShiftedSinusoids(Sinusoidal):
+    """In training, count the positions of each sentence from a random number.
+
+    SHAPE (Kiyono et al. 2021, arXiv 2109.05644): the number is one of 0, …, ``max_shift``, all
+    alike probable, and drawn anew for each sentence of each batch, on both sides for themselves.
+    """
+
+    def __init__(self, max_shift: int) -> None:
+        super().__init__()
+        self.max_shift = max_shift
+
+    @override
+    def forward(self, embedded: Tensor, positions: Tensor) -> Tensor:
+        if not self.training:
+            return super().forward(embedded, positions)
+        draws = torch.randint(self.max_shift + 1, (len(embedded), 1), device=embedded.device)
+        if embedded.dim() == 2:  # packed sentences, each from its position 0
+            draws = draws.flatten()[(positions == 0).cumsum(0) - 1]
+        return super().forward(embedded, positions + draws)
 
 
 class LearnedPositions(InputPositions):
@@ -54,7 +93,7 @@ class AttentionPositions(nn.Module):
         return projected
 
     def bias(self, query: Tensor, positions: Tensor, keys: Tensor) -> Tensor | None:
-        """Return the term added to the energies, ``(batch, heads, tgt, src)``; None for 0.
+        """Return the term added to the energies, ``(batch or 1, heads, tgt, src)``; None for 0.
 
         ``positions`` ``(tgt,)`` are those of the queries, ``keys`` ``(src,)`` those of the keys.
         """
@@ -102,12 +141,99 @@ class Relative(AttentionPositions):
         return by_distance.gather(-1, index.expand(*batch, -1, -1))
 
 
+class BucketBias(AttentionPositions):
+    """Add a learned number for the distance ``j - i`` to the energies (Raffel et al. 2020).
+
+    T5's bias (arXiv 1910.10683, section 2.1): half of the buckets hold one distance each, the
+    others distances that grow logarithmically; from ``distance`` on, all share the last bucket.
+    Each head has its own numbers. Self-attentions of one side share one module. ``causal`` ones
+    look back only; others have half of the buckets for each direction. Unlike T5's, energies are
+    divided by √d_k. Raises ``ValueError`` for numbers of buckets or distances that do not fit
+    together, naming the override to change.
+    """
+
+    reads_positions = True
+    buckets: Tensor  # of each distance, `(2 × distance + 1,)`
+
+    def __init__(self, heads: int, width: int, buckets: int, distance: int, causal: bool) -> None:
+        super().__init__()
+        least = 2 if causal else 4
+        if buckets < least or (buckets % 2 and not causal):
+            even = "" if causal else "even and "
+            raise ValueError(f"model.bias_buckets={buckets}: must be {even}at least {least}")
+        near = buckets // least
+        if distance <= near:
+            raise ValueError(
+                f"model.bias_distance={distance}: must be larger than {near}, the number of "
+                f"distances with a bucket each, of model.bias_buckets={buckets}"
+            )
+        self.distance = distance
+        self.table = nn.Parameter(torch.empty(buckets, heads))
+        nn.init.normal_(self.table, std=width**-0.5)
+        offsets = range(-distance, distance + 1)
+        numbers = [bucket(offset, buckets, distance, causal) for offset in offsets]
+        self.register_buffer("buckets", torch.tensor(numbers), persistent=False)
+
+    @override
+    def bias(self, query: Tensor, positions: Tensor, keys: Tensor) -> Tensor:
+        between = keys - positions.unsqueeze(1)
+        index = self.buckets[between.clamp(-self.distance, self.distance) + self.distance]
+        return embedding(index, self.table).permute(2, 0, 1).unsqueeze(0).to(query.dtype)
+
+
+def bucket(offset: int, buckets: int, distance: int, causal: bool) -> int:
+    """Return the bucket of a key at ``offset`` from its query; see ``BucketBias``."""
+    if not causal:
+        half = buckets // 2
+        return bucket(-abs(offset), half, distance, causal=True) + half * (offset > 0)
+    far, near = max(-offset, 0), buckets // 2
+    if far < near:
+        return far
+    steps = buckets - near
+    # log(far / near) / log(distance / near) ≥ k / steps in whole numbers: logarithms are rounded.
+    reached = [far**steps * near**k >= near**steps * distance**k for k in range(1, steps)]
+    return near + sum(reached)
+
+
+class LinearBias(AttentionPositions):
+    """Subtract ``m · |i - j|`` from the energies (Press et al. 2022, arXiv 2108.12409, ALiBi).
+
+    Each head has its slope m. The paper's models only look back; here an encoder looks both ways
+    alike.
+    """
+
+    reads_positions = True
+
+    def __init__(self, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+
+    @override
+    def bias(self, query: Tensor, positions: Tensor, keys: Tensor) -> Tensor:
+        between = (keys - positions.unsqueeze(1)).abs()
+        steepness = slopes(self.heads, query.device, query.dtype)
+        return (-steepness.view(1, -1, 1, 1) * between).to(query.dtype)
+
+
+def slopes(heads: int, device: torch.device, dtype: torch.dtype) -> Tensor:
+    """Return the slope of each head, ``(heads,)``: 2^(-8h/n) for h = 1, …, n (section 3).
+
+    For a number of heads that is no power of two, as the authors' code: the slopes of the power
+    below it, then every second slope of the power above it. At least float32, as ``sinusoids``.
+    """
+    dtype = torch.promote_types(dtype, torch.float32)
+    power = 1 << (heads.bit_length() - 1)
+    first = torch.arange(1, power + 1, device=device, dtype=dtype) * (8 / power)
+    others = torch.arange(1, 2 * (heads - power), 2, device=device, dtype=dtype) * (4 / power)
+    return torch.cat([first, others]).neg().exp2()
+
+
 def sinusoids(positions: Tensor, width: int, dtype: torch.dtype = torch.float32) -> Tensor:
-    """Return sines and cosines of ``(positions,)``, ``(positions, width)`` (section 3.5).
+    """Return sines and cosines of positions ``(…)``, ``(…, width)`` (section 3.5).
 
     The dtype is ``dtype``, but at least float32: half precision cannot distinguish far positions.
     """
     dtype = torch.promote_types(dtype, torch.float32)
     even = torch.arange(0, width, 2, device=positions.device, dtype=dtype)
-    angles = positions.unsqueeze(1) * torch.exp(even * (-math.log(10000.0) / width))
-    return torch.stack([angles.sin(), angles.cos()], -1).flatten(1)
+    angles = positions.unsqueeze(-1) * torch.exp(even * (-math.log(10000.0) / width))
+    return torch.stack([angles.sin(), angles.cos()], -1).flatten(-2)
