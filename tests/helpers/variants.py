@@ -72,6 +72,16 @@ OPTIONS = {
     "transformer_learned": ("transformer", ["model.positions=learned"]),
     "transformer_rotary": ("transformer", ["model.positions=rotary"]),
     "transformer_relative": ("transformer", ["model.positions=relative", "model.key_size=6"]),
+    "transformer_t5": ("transformer", ["model.positions=t5", "model.bias_distance=20"]),
+    "transformer_alibi": ("transformer", ["model.positions=alibi"]),
+    "transformer_rnn_positions": (
+        "transformer",
+        ["model.positions=gru", "model.decoder_positions=lstm"],
+    ),
+    "transformer_positions_apart": (
+        "transformer",
+        ["model.positions=rotary", "model.decoder_positions=none"],
+    ),
 }
 ALL = [*NAMES, *OPTIONS]
 VOCABULARY = 23
@@ -110,7 +120,9 @@ def transformer(vocabulary: int = VOCABULARY, **options: Any) -> Transformer:
     """A Transformer with torch's initial weights, of small sizes where none are given."""
     sizes = {"width": 16, "heads": 2, "hidden_size": 24, "encoder_layers": 2, "decoder_layers": 2}
     ranges = {"key_size": None, "value_size": None, "max_length": 1024, "relative_distance": 16}
+    ranges |= {"max_shift": 30, "bias_buckets": 8, "bias_distance": 12}
     form = {"norm": "before", "positions": "sinusoidal", "tied": "none", "dropout": 0.0}
+    form |= {"decoder_positions": None}
     parts = {"encoder_mixer": "attention", "decoder_mixer": "attention"}
     parts |= {"cross_attention": "every", "residual": True}
     given = {"src_vocabulary": vocabulary, "tgt_vocabulary": vocabulary, "placement": {}}

@@ -13,6 +13,7 @@ import numpy as np
 from tests.reference import Parameters, affine, part
 from tests.reference.attention import average, softmax
 from tests.reference.encoder import run
+from tests.reference.positions import bucket, slopes
 
 Vectors = list[np.ndarray]
 LAYER_NORM_EPSILON = 1e-5
@@ -42,16 +43,32 @@ def decode(
 def embed(
     parameters: Parameters, settings: Mapping[str, Any], side: str, tokens: Sequence[int]
 ) -> Vectors:
-    """Sections 3.4 and 3.5: embeddings times √d_model, plus positions at the input if any."""
+    """Sections 3.4 and 3.5: embeddings times √d_model, plus positions at the input if any.
+
+    Or read by an RNN (Neishi and Yoshinaga 2019), in both directions on the side of the source.
+    """
     table = parameters[f"{side}_embedding.weight"]
     width = table.shape[1]
     embedded = [table[token] * math.sqrt(width) for token in tokens]
-    if settings["positions"] == "sinusoidal":
+    kind = kind_of(settings, side)
+    if kind in ("gru", "lstm"):
+        mine = part(parameters, f"{side}_recurrence")
+        if side == "src":
+            return both_ways(kind, mine, embedded, width)
+        return recur(kind, mine, embedded, width)
+    if kind in ("sinusoidal", "shifted"):  # which are shifted in training alone
         return [x + sinusoid(place, width) for place, x in enumerate(embedded)]
-    if settings["positions"] == "learned":
+    if kind == "learned":
         places = parameters[f"{side}_positions.table.weight"]
         return [x + places[place] for place, x in enumerate(embedded)]
     return embedded
+
+
+def kind_of(settings: Mapping[str, Any], side: str) -> str:
+    """Return the kind of positions of a side."""
+    apart = settings["decoder_positions"] if side == "tgt" else None
+    kind: str = apart or settings["positions"]
+    return kind
 
 
 def sinusoid(place: int, width: int) -> np.ndarray:
@@ -69,14 +86,18 @@ def encoder_layer(parameters: Parameters, settings: Mapping[str, Any], states: V
 
     def mix(inputs: Vectors) -> Vectors:
         if (kind := settings["encoder_mixer"]) == "attention":
-            return attend(mine, settings, inputs, inputs, settings["positions"])[0]
-        size = settings["width"] // 2
-        forwards = recur(kind, part(mine, "forwards"), inputs, size)
-        backwards = recur(kind, part(mine, "backwards"), inputs[::-1], size)[::-1]
-        return [np.concatenate(pair) for pair in zip(forwards, backwards, strict=True)]
+            return attend(mine, settings, inputs, inputs, kind_of(settings, "src"))[0]
+        return both_ways(kind, mine, inputs, settings["width"])
 
     states = around(parameters, settings, "around_mixer", states, mix)
     return feed_forward(parameters, settings, states)
+
+
+def both_ways(kind: str, parameters: Parameters, inputs: Vectors, width: int) -> Vectors:
+    """Run two recurrences of half the width, one of them from right to left."""
+    forwards = recur(kind, part(parameters, "forwards"), inputs, width // 2)
+    backwards = recur(kind, part(parameters, "backwards"), inputs[::-1], width // 2)[::-1]
+    return [np.concatenate(pair) for pair in zip(forwards, backwards, strict=True)]
 
 
 def recur(kind: str, parameters: Parameters, inputs: Vectors, size: int) -> Vectors:
@@ -95,7 +116,8 @@ def decoder_layer(
 
     def mix(inputs: Vectors) -> Vectors:
         if (kind := settings["decoder_mixer"]) == "attention":
-            return attend(mine, settings, inputs, inputs, settings["positions"], causal=True)[0]
+            own = kind_of(settings, "tgt")
+            return attend(mine, settings, inputs, inputs, own, causal=True)[0]
         return recur(kind, mine, inputs, settings["width"])
 
     states = around(parameters, settings, "around_mixer", states, mix)
@@ -179,6 +201,7 @@ def attend(
         for head in range(settings["heads"]):
             energies = {
                 j: energy(parameters, settings, positions, query[head], key[head], i, j)
+                + bias(parameters, settings, positions, head, i, j, causal)
                 for j, key in enumerate(keys)
                 if j <= i or not causal
             }
@@ -206,6 +229,24 @@ def energy(
         most = settings["relative_distance"]
         key = key + parameters["positions.table"][max(-most, min(most, j - i)) + most]
     return float(query @ key) / math.sqrt(len(query))
+
+
+def bias(
+    parameters: Parameters,
+    settings: Mapping[str, Any],
+    positions: str,
+    head: int,
+    i: int,
+    j: int,
+    causal: bool,
+) -> float:
+    """Return what T5's bias or ALiBi adds to an energy."""
+    if positions == "t5":
+        sizes = settings["bias_buckets"], settings["bias_distance"]
+        return float(parameters["positions.table"][bucket(i, j, *sizes, causal), head])
+    if positions == "alibi":
+        return -slopes(settings["heads"])[head] * abs(i - j)
+    return 0.0
 
 
 def turned(x: np.ndarray, place: int) -> np.ndarray:

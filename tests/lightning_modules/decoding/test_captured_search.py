@@ -88,7 +88,13 @@ ENDS = [2, 3, 2, 40, 3, 2, 30, 4, 2]
 
 
 @pytest.mark.parametrize("kind", SEARCHES)
-@pytest.mark.parametrize("name", ["bahdanau", "transformer", "transformer_relative"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("bahdanau", "transformer", "transformer_relative"),
+        *("transformer_t5", "transformer_alibi", "transformer_rnn_positions"),
+    ],
+)
 def test_sentences_that_have_ended_leave_by_halves(name, kind, monkeypatch):
     monkeypatch.setattr(captured, "LEAST_PREFIXES", 3)
     monkeypatch.setattr(captured, "LEAST_ROOM", 4)

@@ -84,6 +84,8 @@ class Own(Search):
         (["transformer"], Own(**SETTINGS), "greedy and beam search alone"),
         (["transformer"], beam_search(bf16=True), r"set decoding\.bf16=false"),
         (["transformer", "model.positions=rotary"], beam_search(), "sinusoidal or learned"),
+        (["transformer", "model.decoder_positions=alibi"], beam_search(), "sinusoidal or learned"),
+        (["transformer", "model.positions=gru"], beam_search(), "sinusoidal or learned"),
         (["transformer", "model.key_size=4"], beam_search(), "needs a model whose keys"),
         (["transformer", "model.encoder_mixer=gru"], beam_search(), "self-attention in each layer"),
         (["transformer", "model.norm=none"], beam_search(), "all its parts"),

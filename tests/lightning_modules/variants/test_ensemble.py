@@ -75,6 +75,9 @@ def test_limits_are_the_shortest():
     location = small_model("luong_location", "model.attention.max_length=50")
     limit = Ensemble([small_model("seq2seq"), learned, location]).limit()
     assert limit == ("model.attention.max_length", 50, 90)
+    decoder = small_model("transformer", "model.decoder_positions=learned", "model.max_length=40")
+    assert Ensemble([decoder]).limit() == ("model.max_length", None, 40)
+    assert Ensemble([decoder, location]).limit() == ("model.attention.max_length", 50, 40)
     assert Ensemble([small_model("seq2seq")]).limit() is None
 
 

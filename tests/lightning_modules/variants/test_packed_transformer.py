@@ -25,6 +25,8 @@ KINDS = {
     "post-norm, tied": ("transformer_base", ["model.dropout=0"]),
     "learned": ("transformer_learned", []),
     "rotary": ("transformer_rotary", []),
+    "shifted by 0": ("transformer", ["model.positions=shifted", "model.max_shift=0"]),
+    "apart": ("transformer_positions_apart", []),
     "no positions": ("transformer", ["model.positions=none"]),
     "few parts": ("transformer_few_parts", []),
     "key and value size": ("transformer", ["model.key_size=6", "model.value_size=10"]),
@@ -126,8 +128,14 @@ class Own(Transformer):
 
 def test_what_cannot_be_packed_says_why(monkeypatch):
     monkeypatch.setattr("lightning_modules.variants.transformer.model.has_triton", lambda: True)
-    for kind in ("sinusoidal", "learned", "rotary", "none"):
+    for kind in ("sinusoidal", "shifted", "learned", "rotary", "none"):
         assert transformer(positions=kind).cannot_pack() is None
+    for kind in ("relative", "t5", "alibi"):
+        expected = f"model.decoder_positions={kind} needs the weights of each pair of positions"
+        assert transformer(decoder_positions=kind).cannot_pack() == expected
+    for kind in ("gru", "lstm"):
+        expected = f"model.positions={kind} reads the sentences of padded batches"
+        assert transformer(positions=kind).cannot_pack() == expected
     assert "positions=relative" in str(transformer(positions="relative").cannot_pack())
     assert "placement" in str(transformer(placement={"encoder": "cpu"}).cannot_pack())
     for side in ("encoder", "decoder"):

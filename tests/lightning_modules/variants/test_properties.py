@@ -16,7 +16,7 @@ from datamodules.tokenization import BOS, EOS, PAD
 from lightning_modules.attention import SCORES, WINDOWS
 from lightning_modules.variants.base import EncoderDecoder, select_batch
 from lightning_modules.variants.transformer.layers import MixerName
-from lightning_modules.variants.transformer.positions import Positions
+from lightning_modules.variants.transformer.positions import IN_SELF_ATTENTION, Positions
 from tests.helpers import recurrent_models
 from tests.helpers.variants import transformer
 
@@ -69,14 +69,20 @@ def fits(chosen: dict) -> bool:
     """
     if chosen["hidden_size"] == 3 and not chosen.get("residual", True):
         return False
-    mixers = chosen.get("encoder_mixer", "attention"), chosen.get("decoder_mixer", "attention")
-    return chosen["positions"] not in ("rotary", "relative") or "attention" in mixers
+    mixers = [chosen.get(f"{side}_mixer", "attention") for side in ("encoder", "decoder")]
+    apart = chosen["decoder_positions"]
+    if apart is None:
+        return chosen["positions"] not in IN_SELF_ATTENTION or "attention" in mixers
+    pairs = zip((chosen["positions"], apart), mixers, strict=True)
+    return all(kind not in IN_SELF_ATTENTION or mixer == "attention" for kind, mixer in pairs)
 
 
 @st.composite
 def any_transformers(draw) -> dict:
     heads = draw(st.sampled_from([1, 2, 3]))
     size = 2 * draw(st.integers(1, 2))
+    kinds = st.sampled_from(get_args(Positions))
+    buckets, distance = draw(st.sampled_from([(4, 3), (6, 9), (32, 20)]))
     free_sizes = heads == 3 or draw(flags)  # sizes of heads that need not divide the width
     return {
         "width": 4 * draw(st.integers(1, 2)),
@@ -87,7 +93,10 @@ def any_transformers(draw) -> dict:
         "key_size": size,
         "value_size": draw(st.sampled_from([1, 3])) if free_sizes else size,
         **draw(layer_parts()),
-        "positions": draw(st.sampled_from(list(get_args(Positions)))),
+        "positions": draw(kinds),
+        "decoder_positions": draw(st.none() | kinds),
+        "bias_buckets": buckets,
+        "bias_distance": distance,
         "max_length": draw(st.sampled_from([4, 20])),
         "relative_distance": draw(st.integers(1, 4)),
         "tied": draw(st.sampled_from(["none", "output", "all"])),

@@ -11,6 +11,8 @@ from lightning_modules.variants.base import Limit, Placement
 from lightning_modules.variants.transformer.heads import MultiHeadAttention
 from lightning_modules.variants.transformer.positions import (
     AttentionPositions,
+    BucketBias,
+    LinearBias,
     Positions,
     Relative,
     Rotary,
@@ -74,7 +76,13 @@ def test_a_step_leaves_the_state_before_it_as_it_was(kind):
 @torch.no_grad()
 def test_fused_attention_equals_the_formula(kind, causal, padded, dtype, within):
     torch.manual_seed(0)
-    positions = {"rotary": Rotary(), "relative": Relative(6, 3)}.get(kind, AttentionPositions())
+    kinds = {
+        "rotary": Rotary(),
+        "relative": Relative(6, 3),
+        "t5": BucketBias(2, 16, 8, 12, causal),
+        "alibi": LinearBias(2),
+    }
+    positions = kinds.get(kind, AttentionPositions())
     attention = MultiHeadAttention(16, 2, 6, 10, positions).to(dtype)
     inputs = torch.randn(4, 14, 16, dtype=dtype)
     mask = sentences(LENGTHS)[1][:, None, None] if padded else None
@@ -99,6 +107,9 @@ def test_embeddings_enter_with_unit_size_and_padding_with_none(tied):
 def test_only_learned_positions_are_limited():
     assert small(positions="learned").limit() == Limit("model.max_length", 8, 8)
     assert {small(positions=kind).limit() for kind in KINDS if kind != "learned"} == {None}
+    for sides, limits in ((("learned", "alibi"), (8, None)), (("gru", "learned"), (None, 8))):
+        model = small(positions=sides[0], decoder_positions=sides[1])
+        assert model.limit() == Limit("model.max_length", *limits)
 
 
 @pytest.mark.parametrize(
@@ -109,6 +120,36 @@ def test_only_learned_positions_are_limited():
         ({"width": 15, "heads": 3}, "model.width=15: sinusoidal positions"),
         ({"key_size": 5, "positions": "rotary"}, "model.key_size=5: rotary positions"),
         ({"heads": 16, "positions": "rotary"}, "model.key_size=1: rotary positions"),
+        ({"key_size": 5, "decoder_positions": "rotary"}, "model.key_size=5: rotary positions"),
+        (
+            {"width": 15, "heads": 3, "positions": "none", "decoder_positions": "shifted"},
+            "model.width=15: shifted positions",
+        ),
+        ({"width": 15, "heads": 3, "positions": "gru"}, "model.width=15: a recurrence in the enc"),
+        (
+            {"positions": "t5", "bias_buckets": 7},
+            "model.bias_buckets=7: must be even and at least 4",
+        ),
+        (
+            {"positions": "t5", "bias_buckets": 2},
+            "model.bias_buckets=2: must be even and at least 4",
+        ),
+        (
+            {"positions": "t5", "bias_buckets": 32, "bias_distance": 8},
+            "model.bias_distance=8: must be larger than 8",
+        ),
+        (
+            {"decoder_positions": "t5", "bias_buckets": 32, "bias_distance": 16},
+            "model.bias_distance=16: must be larger than 16",
+        ),
+        (
+            {"decoder_positions": "alibi", "decoder_mixer": "gru"},
+            "model.decoder_positions=alibi: is a part of self-attention",
+        ),
+        (
+            {"positions": "t5", "decoder_positions": "none", "encoder_mixer": "lstm"},
+            "model.positions=t5: is a part of self-attention",
+        ),
         (
             {"width": 15, "positions": "none", "heads": 3, "encoder_mixer": "gru"},
             "model.width=15: a recurrence in the encoder needs an even width",

@@ -14,9 +14,14 @@ from lightning_modules.variants.transformer.positions import (
     LearnedPositions,
     Positions,
     Rotary,
+    ShiftedSinusoids,
+    bucket,
+    sinusoids,
+    slopes,
 )
 from tests.helpers.variants import sentences, targets, transformer
 from tests.reference import arrays
+from tests.reference import positions as positions_reference
 from tests.reference.transformer import decode
 
 SEVEN = [1, 2, 5, 13, 27, 44, 60]
@@ -33,7 +38,11 @@ SHAPE: dict[str, Any] = {
     "decoder_layers": 2,
     "positions": "sinusoidal",
     "max_length": 64,
+    "decoder_positions": None,
+    "max_shift": 30,
     "relative_distance": 3,
+    "bias_buckets": 6,
+    "bias_distance": 9,
     "norm": "before",
     "encoder_mixer": "attention",
     "decoder_mixer": "attention",
@@ -107,6 +116,75 @@ def test_one_sentence_equals_the_equations(positions, length, tgt):
     sizes = {"heads": 3, "key_size": 4, "value_size": 5, "encoder_layers": 1, "decoder_layers": 3}
     for padding in (0, 2):
         compare(SHAPE | sizes | {"positions": positions}, [length], padding, targets(1, tgt))
+
+
+@pytest.mark.parametrize(
+    ("encoder", "decoder"),
+    [("alibi", "t5"), ("t5", "alibi"), ("rotary", "none"), ("gru", "learned"), ("shifted", "lstm")],
+)
+def test_each_side_has_its_own_positions(encoder, decoder):
+    settings = SHAPE | {"positions": encoder, "decoder_positions": decoder}
+    compare(settings, SEVEN, 2, targets(len(SEVEN), TGT))
+    if encoder != "t5":  # else the decoder's table has other distances
+        same = SHAPE | {"positions": encoder, "decoder_positions": encoder}
+        one, other = build(same).state_dict(), build(SHAPE | {"positions": encoder}).state_dict()
+        assert all(torch.equal(value, other[name]) for name, value in one.items())
+
+
+@pytest.mark.parametrize("buckets", [4, 6, 8, 32])
+@pytest.mark.parametrize("most", [17, 20, 128])
+@pytest.mark.parametrize("causal", [True, False])
+def test_buckets_of_distances_are_t5s(buckets, most, causal):
+    for offset in range(-most - 40, 1 if causal else most + 40):
+        clamped = max(-most, min(most, offset))
+        expected = positions_reference.bucket(0, offset, buckets, most, causal)
+        assert bucket(clamped, buckets, most, causal) == expected
+
+
+def test_buckets_of_t5_begin_where_the_paper_says():
+    """32 buckets up to 128: in one direction 16 exact distances, then ranges that grow."""
+    firsts = [bucket(-distance, 32, 128, causal=True) for distance in (0, 15, 16, 32, 64, 127, 128)]
+    assert firsts == [0, 15, 16, 21, 26, 31, 31]
+    both = [bucket(offset, 32, 128, causal=False) for offset in (-128, -8, -1, 0, 1, 8, 128)]
+    assert both == [15, 8, 1, 0, 17, 24, 31]
+
+
+@pytest.mark.parametrize("heads", range(1, 18))
+def test_slopes_are_alibis(heads):
+    found = slopes(heads, torch.device("cpu"), torch.float64)
+    np.testing.assert_allclose(found.numpy(), positions_reference.slopes(heads), rtol=1e-12)
+
+
+def test_layers_of_a_side_share_the_bias_of_t5():
+    model = transformer(positions="t5", encoder_layers=3, decoder_layers=2)
+    tables = {name for name, _ in model.named_parameters() if name.endswith("positions.table")}
+    assert tables == {"encoder.0.mixer.positions.table", "decoder.0.mixer.positions.table"}
+
+
+@torch.no_grad()
+def test_positions_are_shifted_by_one_number_for_each_sentence_in_training_alone():
+    torch.manual_seed(0)
+    shifted, zeros = ShiftedSinusoids(20), torch.zeros(300, 5, 6, dtype=torch.float64)
+    places = torch.arange(5)
+    table = sinusoids(torch.arange(25), 6, torch.float64)
+    encoded = shifted.train()(zeros, places)
+    starts = (encoded[:, :1] - table).abs().sum(-1).argmin(1)
+    torch.testing.assert_close(encoded, table[starts.unsqueeze(1) + places])
+    assert set(starts.tolist()) == set(range(21))  # 300 draws miss one of 21 with p < 1e-5
+    assert shifted.eval()(zeros, places).equal(table[:5].expand(300, 5, 6))
+
+
+@torch.no_grad()
+def test_packed_sentences_are_shifted_each_by_one_number():
+    torch.manual_seed(0)
+    lengths = [3, 1, 7, 2, 5]
+    places = torch.cat([torch.arange(length) for length in lengths])
+    table = sinusoids(torch.arange(1000), 6, torch.float64)
+    encoded = ShiftedSinusoids(900).train()(torch.zeros(18, 6, dtype=torch.float64), places)
+    found = (encoded.unsqueeze(1) - table).abs().sum(-1).argmin(1) - places
+    starts = [part.unique().tolist() for part in found.split(lengths)]
+    assert [len(each) for each in starts] == [1] * 5
+    assert len({start for [start] in starts}) == 5
 
 
 @pytest.mark.parametrize("tied", ["output", "all"])
