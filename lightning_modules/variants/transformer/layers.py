@@ -109,9 +109,8 @@ class TransformerOptions(Options):
             pairs = zip(self.sides, mixers, strict=True)
             if kind in IN_SELF_ATTENTION and ((setting, kind), "attention") not in pairs:
                 raise ValueError(
-                    f"{setting}={kind}: is a part of self-attention, and no model.encoder_mixer or "
-                    "model.decoder_mixer of this setting is attention; set sinusoidal, learned or "
-                    "none"
+                    f"{setting}={kind}: is a part of self-attention, and no side with this setting "
+                    "has any; set sinusoidal, learned or none, or choose attention as its mixer"
                 )
 
     def input_positions(self, kind: Positions) -> InputPositions:

@@ -313,7 +313,7 @@ class Transformer(EmbeddedEncoderDecoder):
         if self.tgt_recurrence is None:
             return states, ()
         read, after = self.tgt_recurrence.step(states.flatten(0, 1), before)
-        return read.view_as(states).to(states.dtype), after
+        return read.reshape(states.shape).to(states.dtype), after
 
     def _embed(
         self, table: nn.Embedding, positions: InputPositions, tokens: Tensor, places: Tensor

@@ -23,10 +23,11 @@ Positions = Literal[
     "alibi",
 ]
 IN_SELF_ATTENTION = ("rotary", "relative", "t5", "alibi")
+"""Kinds of positions that a side without self-attention cannot have."""
 
 
 class InputPositions(nn.Module):
-    """No positions at the input, for position encodings in the self-attentions."""
+    """No positions at the input, for those in the self-attentions or those of an RNN layer."""
 
     def forward(self, embedded: Tensor, positions: Tensor) -> Tensor:
         """Add ``positions`` ``(positions,)`` to ``embedded`` ``(…, positions, width)``.
@@ -48,8 +49,8 @@ class Sinusoidal(InputPositions):
 class ShiftedSinusoids(Sinusoidal):
     """In training, count the positions of each sentence from a random number.
 
-    SHAPE (Kiyono et al. 2021, arXiv 2109.05644): the number is one of 0, …, ``max_shift``, all
-    alike probable, and drawn anew for each sentence of each batch, on both sides for themselves.
+    SHAPE (Kiyono et al. 2021, arXiv 2109.05644): the number is drawn uniformly from 0 to
+    ``max_shift`` for each sentence of each batch, and on each side independently.
     """
 
     def __init__(self, max_shift: int) -> None:
