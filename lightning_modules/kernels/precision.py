@@ -7,7 +7,8 @@
   fused optimizer (``build_optimizer``);
 - ``decoding.bf16`` and ``decoding.int8``: ``search_autocast`` and ``search_weights``;
 - attention by torch's own kernels on a GPU, and in float32 where bfloat16 is slow on a CPU;
-- explicit types for the kernels of RNNs on a GPU, and no oneDNN for an LSTM that it lacks.
+- explicit types for the kernels of RNNs on a GPU, and no oneDNN for an LSTM that it lacks;
+- float32 for the states of linear recurrences, which are sums over a sentence.
 
 Nothing here is timed: jobs side by side must choose alike.
 """
@@ -201,6 +202,11 @@ def types_as_given(inputs: Tensor) -> AbstractContextManager[object]:
     if needs_types(inputs) and autocasts(inputs):
         return torch.autocast(inputs.device.type, enabled=False)
     return nullcontext()
+
+
+def without_autocast(tensor: Tensor) -> AbstractContextManager[object]:
+    """Switch autocast off for what must not be rounded to half precision."""
+    return torch.autocast(tensor.device.type, enabled=False) if autocasts(tensor) else nullcontext()
 
 
 def lstm_kernels(inputs: Tensor) -> AbstractContextManager[object]:

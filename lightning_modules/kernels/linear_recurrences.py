@@ -1,0 +1,139 @@
+"""Recurrences whose state is a matrix: one equation for four papers, and its form in chunks.
+
+At position t, a head of key size K and value size V has the state ``S_t`` ``(K, V)``, and returns
+
+    S_t = Diag(α_t) S_{t-1} + k_t u_tᵀ        o_t = S_tᵀ q_t
+
+- retention (Sun et al. 2023, arXiv 2307.08621): α is one constant of each head, u_t = v_t;
+- gated linear attention (Yang et al. 2023, arXiv 2312.06635): α_t has a number for each key;
+- selective state space (Dao and Gu 2024, arXiv 2405.21060): α_t is one number of each head;
+- gated delta rule (Yang et al. 2024, arXiv 2412.06464): likewise, and the state learns what it does
+  not yet return for the key, ``u_t = β_t (v_t - S_{t-1}ᵀ Diag(α_t) k_t)``.
+
+``advance`` is this equation. ``run`` gives the same numbers for a whole sequence by products of
+matrices: positions of one chunk see each other directly, and earlier chunks through the state.
+Decays are logarithms, and only exponentials of sums of them are taken, none of which exceeds 1.
+Both compute in float32, or float64 if given.
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from lightning_modules.kernels.precision import without_autocast
+
+CHUNK, CHUNK_BY_KEY = 64, 16
+"""Most positions of a chunk, with one decay of each head and with one for each key, which needs a
+tensor ``(…, chunk, chunk, key)``."""
+
+
+class Terms(NamedTuple):
+    """What the equation reads, at ``(rows, heads, positions)``, or at ``(rows, heads)`` for one."""
+
+    queries: Tensor  # q, `(…, key)`
+    keys: Tensor  # k, `(…, key)`
+    values: Tensor  # v, `(…, value)`
+    log_decays: Tensor  # ln α ≤ 0, `(…, key)`, or `(…, 1)` for one of each head
+    strengths: Tensor | None = None  # β of the delta rule, `(…, 1)`; None: u = v
+
+
+def zero_state(rows: int, heads: int, key: int, value: int, like: Tensor) -> Tensor:
+    """Return the state before the first position, ``(rows, heads, key, value)``."""
+    return _at_least_float32(like.new_zeros(rows, heads, key, value))
+
+
+def advance(terms: Terms, state: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the results of one position, ``(rows, heads, value)``, and the next state."""
+    with without_autocast(state):
+        query, key, value, log_decay, strength = _prepared(terms)
+        state = log_decay.exp().unsqueeze(-1) * state
+        if strength is not None:
+            value = strength * (value - _read(state, key))
+        state = state + key.unsqueeze(-1) * value.unsqueeze(-2)
+        return _read(state, query).to(terms.values.dtype), state
+
+
+def run(terms: Terms) -> Tensor:
+    """Return the results of whole sequences, ``(rows, heads, positions, value)``, from state 0."""
+    with without_autocast(terms.values):
+        return _run(_prepared(terms)).to(terms.values.dtype)
+
+
+def _run(terms: Terms) -> Tensor:
+    length, by_key = terms.queries.shape[2], terms.log_decays.shape[-1] > 1
+    # Chunks of equal length: few positions are added to the last one.
+    count = -(-length // (CHUNK_BY_KEY if by_key else CHUNK))
+    queries, keys, values, log_decays, strengths = _in_chunks(terms, count, -(-length // count))
+    since_start = log_decays.cumsum(-2)  # (rows, heads, chunks, chunk, 1 or key)
+    decays = _decays_between(since_start)
+    reads = _products(queries, keys, decays)
+    answers = None
+    if strengths is not None:
+        # u at all positions of a chunk, which is linear in the state S before it: U - answers S.
+        asked = keys * since_start.exp()
+        known = strengths * torch.cat([values, asked], -1)
+        overlap = strengths * _products(keys, keys, decays)
+        solved = torch.linalg.solve_triangular(overlap, known, upper=False, unitriangular=True)
+        values, answers = solved.split([values.shape[-1], keys.shape[-1]], -1)
+    results = reads @ values
+    if count == 1:
+        return results[:, :, 0, :length]
+    queries = queries * since_start.exp()
+    until_end = since_start[..., -1:, :]
+    keys = keys * (until_end - since_start).exp()
+    kept = until_end.exp().transpose(-1, -2)
+    parts = [results[:, :, 0]]
+    state = keys[:, :, 0].transpose(-1, -2) @ values[:, :, 0]
+    for number in range(1, count):
+        written, result = values[:, :, number], results[:, :, number]
+        if answers is not None:
+            corrected = answers[:, :, number] @ state
+            written = written - corrected
+            result = result - reads[:, :, number] @ corrected
+        parts.append(result + queries[:, :, number] @ state)
+        state = kept[:, :, number] * state + keys[:, :, number].transpose(-1, -2) @ written
+    return torch.cat(parts, 2)[:, :, :length]
+
+
+def _in_chunks(terms: Terms, count: int, size: int) -> Terms:
+    """Split positions into chunks, ``(rows, heads, chunks, size, …)``.
+
+    Positions that are added keep the state as it is: they write 0, and 0 is the logarithm of 1.
+    """
+    added = count * size - terms.queries.shape[2]
+    return Terms(
+        *(
+            None if part is None else pad(part, (0, 0, 0, added)).unflatten(2, (count, size))
+            for part in terms
+        )
+    )
+
+
+def _decays_between(since_start: Tensor) -> Tensor:
+    """Return how much of position j is left at i ≥ j, else 0: ``(…, chunk, chunk, 1 or key)``."""
+    size = since_start.shape[-2]
+    later = torch.ones(size, size, dtype=torch.bool, device=since_start.device).triu(1)
+    logarithms = since_start.unsqueeze(-2) - since_start.unsqueeze(-3)
+    return logarithms.masked_fill(later.unsqueeze(-1), float("-inf")).exp()
+
+
+def _products(left: Tensor, right: Tensor, decays: Tensor) -> Tensor:
+    """Return ``Σ_key left_i decays_ij right_j``, ``(…, chunk, chunk)``."""
+    if decays.shape[-1] == 1:
+        return left @ right.transpose(-1, -2) * decays.squeeze(-1)
+    return (left.unsqueeze(-2) * decays * right.unsqueeze(-3)).sum(-1)
+
+
+def _read(state: Tensor, key: Tensor) -> Tensor:
+    """Return ``Sᵀ k``, ``(rows, heads, value)``."""
+    return (key.unsqueeze(-2) @ state).squeeze(-2)
+
+
+def _prepared(terms: Terms) -> Terms:
+    return Terms(*(None if part is None else _at_least_float32(part) for part in terms))
+
+
+def _at_least_float32(tensor: Tensor) -> Tensor:
+    return tensor.to(torch.promote_types(tensor.dtype, torch.float32))
