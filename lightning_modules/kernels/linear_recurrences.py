@@ -32,7 +32,7 @@ tensor ``(…, chunk, chunk, key)``."""
 class Terms(NamedTuple):
     """What the equation reads, at ``(rows, heads, positions)``, or at ``(rows, heads)`` for one."""
 
-    queries: Tensor  # q, `(…, key)`
+    queries: Tensor  # q, `(…, key)`; queries and keys may have one head for all, `(rows, 1, …)`
     keys: Tensor  # k, `(…, key)`
     values: Tensor  # v, `(…, value)`
     log_decays: Tensor  # ln α ≤ 0, `(…, key)`, or `(…, 1)` for one of each head
