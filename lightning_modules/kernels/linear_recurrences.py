@@ -16,6 +16,7 @@ Decays are logarithms, and only exponentials of sums of them are taken, none of 
 Both compute in float32, or float64 if given.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
@@ -32,11 +33,18 @@ tensor ``(…, chunk, chunk, key)``."""
 class Terms(NamedTuple):
     """What the equation reads, at ``(rows, heads, positions)``, or at ``(rows, heads)`` for one."""
 
-    queries: Tensor  # q, `(…, key)`; queries and keys may have one head for all, `(rows, 1, …)`
-    keys: Tensor  # k, `(…, key)`
+    queries: Tensor  # q, `(…, key)`
+    keys: Tensor  # k, `(…, key)`; all heads may share one of queries and keys, `(rows, 1, …)`
     values: Tensor  # v, `(…, value)`
     log_decays: Tensor  # ln α ≤ 0, `(…, key)`, or `(…, 1)` for one of each head
     strengths: Tensor | None = None  # β of the delta rule, `(…, 1)`; None: u = v
+
+    def each(self, change: Callable[[Tensor], Tensor]) -> "Terms":
+        """Return the terms with ``change`` applied to each."""
+        strengths = None if self.strengths is None else change(self.strengths)
+        first = (self.queries, self.keys, self.values, self.log_decays)
+        queries, keys, values, log_decays = (change(part) for part in first)
+        return Terms(queries, keys, values, log_decays, strengths)
 
 
 def zero_state(rows: int, heads: int, key: int, value: int, like: Tensor) -> Tensor:
@@ -47,7 +55,7 @@ def zero_state(rows: int, heads: int, key: int, value: int, like: Tensor) -> Ten
 def advance(terms: Terms, state: Tensor) -> tuple[Tensor, Tensor]:
     """Return the results of one position, ``(rows, heads, value)``, and the next state."""
     with without_autocast(state):
-        query, key, value, log_decay, strength = _prepared(terms)
+        query, key, value, log_decay, strength = terms.each(_at_least_float32)
         state = log_decay.exp().unsqueeze(-1) * state
         if strength is not None:
             value = strength * (value - _read(state, key))
@@ -58,7 +66,7 @@ def advance(terms: Terms, state: Tensor) -> tuple[Tensor, Tensor]:
 def run(terms: Terms) -> Tensor:
     """Return the results of whole sequences, ``(rows, heads, positions, value)``, from state 0."""
     with without_autocast(terms.values):
-        return _run(_prepared(terms)).to(terms.values.dtype)
+        return _run(terms.each(_at_least_float32)).to(terms.values.dtype)
 
 
 def _run(terms: Terms) -> Tensor:
@@ -103,12 +111,7 @@ def _in_chunks(terms: Terms, count: int, size: int) -> Terms:
     Positions that are added keep the state as it is: they write 0, and 0 is the logarithm of 1.
     """
     added = count * size - terms.queries.shape[2]
-    return Terms(
-        *(
-            None if part is None else pad(part, (0, 0, 0, added)).unflatten(2, (count, size))
-            for part in terms
-        )
-    )
+    return terms.each(lambda part: pad(part, (0, 0, 0, added)).unflatten(2, (count, size)))
 
 
 def _decays_between(since_start: Tensor) -> Tensor:
@@ -129,10 +132,6 @@ def _products(left: Tensor, right: Tensor, decays: Tensor) -> Tensor:
 def _read(state: Tensor, key: Tensor) -> Tensor:
     """Return ``Sᵀ k``, ``(rows, heads, value)``."""
     return (key.unsqueeze(-2) @ state).squeeze(-2)
-
-
-def _prepared(terms: Terms) -> Terms:
-    return Terms(*(None if part is None else _at_least_float32(part) for part in terms))
 
 
 def _at_least_float32(tensor: Tensor) -> Tensor:

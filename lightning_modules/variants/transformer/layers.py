@@ -15,6 +15,12 @@ from torch import Tensor, nn
 from lightning_modules.kernels.products import LinearLayer
 from lightning_modules.variants.base import Options, Placement, Tied
 from lightning_modules.variants.transformer.heads import KeysValues, MultiHeadAttention
+from lightning_modules.variants.transformer.linear_mixers import (
+    GatedDeltaRule,
+    GatedLinearAttention,
+    Mamba2,
+    Retention,
+)
 from lightning_modules.variants.transformer.mixers import (
     Mixer,
     RnnMixer,
@@ -35,10 +41,16 @@ from lightning_modules.variants.transformer.positions import (
     Sinusoidal,
 )
 
-MixerName = Literal["attention", "lstm", "gru"]
+MixerName = Literal[
+    "attention", "lstm", "gru", "retention", "gated_linear", "gated_delta", "mamba2"
+]
 RECURRENCES: Mapping[str, Callable[[int, int, int], Mixer]] = {
     "lstm": partial(RnnMixer, nn.LSTM),
     "gru": partial(RnnMixer, nn.GRU),
+    "retention": Retention,
+    "gated_linear": GatedLinearAttention,
+    "gated_delta": GatedDeltaRule,
+    "mamba2": Mamba2,
 }
 """What makes each recurrence of ``MixerName``; see ``Mixer``."""
 

@@ -1,8 +1,8 @@
-"""Linear recurrences in the place of self-attention, with the projections and gates of their papers.
+"""Linear recurrences in the place of self-attention, with the projections and gates of each paper.
 
 Each head keeps one matrix for all earlier positions, whose equation, and the terms q, k, v, α and β
-in it, are those of ``kernels.linear_recurrences``. Results of a head are not scaled by the size of
-its keys: the norm behind them takes a scale away. Every paper has further blocks around these.
+in it, are those of ``kernels.linear_recurrences``. Results of a head are not divided by √d_k: the
+norm behind them takes a scale away. Norms of single heads share their weights.
 """
 
 import math
@@ -62,7 +62,7 @@ class LinearMixer(Mixer):
     @override
     def step(self, inputs: Tensor, state: LinearState) -> tuple[Tensor, LinearState]:
         terms, gate, recent = self.terms(inputs.unsqueeze(1), state.recent)
-        now = Terms(*(None if part is None else part.squeeze(2) for part in terms))
+        now = terms.each(lambda part: part.squeeze(2))
         results, matrix = advance(now, state.matrix)
         return self.finish(results.unsqueeze(1), gate).squeeze(1), LinearState(matrix, recent)
 
@@ -140,8 +140,7 @@ class GatedLinearAttention(LinearMixer):
     def terms(self, inputs: Tensor, recent: Tensor | None) -> tuple[Terms, Tensor, None]:
         queries, keys, values, gate, low = self.project(inputs).split(self.sizes, -1)
         log_decays = logsigmoid(self.decay(low)) / TEMPERATURE
-        parts = (self.by_head(part) for part in (queries, keys, values, log_decays))
-        return Terms(*parts), gate, None
+        return Terms(queries, keys, values, log_decays).each(self.by_head), gate, None
 
     @override
     def finish(self, results: Tensor, gate: Tensor) -> Tensor:
@@ -174,7 +173,7 @@ class ShortConvolution(nn.Module):
 class SelectiveDecay(nn.Module):
     """A decay that depends on the input: ``ln α_t = -exp(a) Δ_t``, with ``Δ_t = softplus(x + b)``.
 
-    From Mamba-2 (Dao and Gu 2024, section 7), with its first values: exp(a) of 1 to 16, and Δ of
+    As in Mamba-2 (Dao and Gu 2024), with the first values of its code: exp(a) of 1 to 16, and Δ of
     0.001 to 0.1.
     """
 
