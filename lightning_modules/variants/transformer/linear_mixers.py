@@ -2,7 +2,8 @@
 
 Each head keeps one matrix for all earlier positions, whose equation, and the terms q, k, v, α and β
 in it, are those of ``kernels.linear_recurrences``. Results of a head are not divided by √d_k: the
-norm behind them takes a scale away. Norms of single heads share their weights.
+norm behind them takes a scale away. Norms of single heads share their weights. Sizes of heads are
+rounded up, so that any number of heads fits any width.
 """
 
 import math
@@ -79,16 +80,13 @@ class Retention(LinearMixer):
     """
 
     def __init__(self, width: int, heads: int, size: int) -> None:
-        if size % (2 * heads):
-            raise ValueError(
-                "model.heads: retention rotates pairs of numbers; model.width must be a multiple "
-                "of twice model.heads"
-            )
-        super().__init__(heads, size // heads, 2 * size // heads)
-        self.project = LinearLayer(width, 6 * size, bias=False)
+        share = 2 * math.ceil(size / heads / 2)  # pairs of numbers are rotated
+        super().__init__(heads, share, 2 * share)
+        self.sizes = [heads * share, heads * share, 2 * heads * share, 2 * heads * share]
+        self.project = LinearLayer(width, sum(self.sizes), bias=False)
         self.rotary = Rotary()
         self.norm = nn.LayerNorm(self.value_size)  # GroupNorm of eq. 8, one group for each head
-        self.out = LinearLayer(2 * size, size, bias=False)
+        self.out = LinearLayer(2 * heads * share, size, bias=False)
 
     @override
     def recent_at_start(self, rows: int, like: Tensor) -> Tensor:
@@ -98,8 +96,8 @@ class Retention(LinearMixer):
     @override
     def terms(self, inputs: Tensor, recent: Tensor | None) -> tuple[Terms, Tensor, Tensor]:
         assert recent is not None
-        length, size = inputs.shape[1], self.heads * self.key_size
-        *asked, values, gate = self.project(inputs).split([size, size, 2 * size, 2 * size], -1)
+        length = inputs.shape[1]
+        *asked, values, gate = self.project(inputs).split(self.sizes, -1)
         places = recent[:1] + torch.arange(length, device=inputs.device)
         queries, keys = (self.rotary.rotate(self.by_head(part), places) for part in asked)
         dtype = torch.promote_types(inputs.dtype, torch.float32)
@@ -124,17 +122,14 @@ class GatedLinearAttention(LinearMixer):
     """
 
     def __init__(self, width: int, heads: int, size: int) -> None:
-        if size % (2 * heads):
-            raise ValueError(
-                "model.heads: keys of gated linear attention are half as wide as values; "
-                "model.width must be a multiple of twice model.heads"
-            )
-        super().__init__(heads, size // (2 * heads), size // heads)
-        self.sizes = [size // 2, size // 2, size, size, RANK]
+        share = math.ceil(size / heads)
+        super().__init__(heads, math.ceil(share / 2), share)
+        keys, values = heads * self.key_size, heads * self.value_size
+        self.sizes = [keys, keys, values, values, RANK]
         self.project = LinearLayer(width, sum(self.sizes), bias=False)
-        self.decay = LinearLayer(RANK, size // 2)
+        self.decay = LinearLayer(RANK, keys)
         self.norm = nn.LayerNorm(self.value_size)
-        self.out = LinearLayer(size, size, bias=False)
+        self.out = LinearLayer(values, size, bias=False)
 
     @override
     def terms(self, inputs: Tensor, recent: Tensor | None) -> tuple[Terms, Tensor, None]:
@@ -199,15 +194,15 @@ class GatedDeltaRule(LinearMixer):
     """
 
     def __init__(self, width: int, heads: int, size: int) -> None:
-        if size % heads:
-            raise ValueError("model.heads: must divide model.width, for the gated delta rule")
-        super().__init__(heads, size // heads, 2 * size // heads)
-        self.sizes = [4 * size, 2 * size, heads, heads]
+        share = math.ceil(size / heads)
+        super().__init__(heads, share, 2 * share)
+        # q, k and v, which are convolved; gate; β; Δ
+        self.sizes = [4 * heads * share, 2 * heads * share, heads, heads]
         self.project = LinearLayer(width, sum(self.sizes), bias=False)
-        self.convolution = ShortConvolution(4 * size)
+        self.convolution = ShortConvolution(4 * heads * share)
         self.decay = SelectiveDecay(heads)
         self.norm = nn.RMSNorm(self.value_size, eps=1e-5)
-        self.out = LinearLayer(2 * size, size, bias=False)
+        self.out = LinearLayer(2 * heads * share, size, bias=False)
 
     @override
     def recent_at_start(self, rows: int, like: Tensor) -> Tensor:
@@ -240,12 +235,10 @@ class Mamba2(LinearMixer):
     """
 
     def __init__(self, width: int, heads: int, size: int) -> None:
-        if (2 * size) % heads:
-            raise ValueError("model.heads: must divide twice model.width, for mamba2")
-        inner = 2 * size
-        share = inner // heads
+        share = math.ceil(2 * size / heads)
+        inner = heads * share
         super().__init__(heads, share, share)
-        self.sizes = [inner, inner + 2 * share, heads]
+        self.sizes = [inner, inner + 2 * share, heads]  # gate; x, B and C; Δ
         self.project = LinearLayer(width, sum(self.sizes), bias=False)
         self.convolution = ShortConvolution(inner + 2 * share)
         self.decay = SelectiveDecay(heads)
