@@ -53,6 +53,14 @@ _SYSTEMS = (
     (5, "triangle-down", "ladder_6_residual"),
     (5, "triangle-right", "ladder_7_every"),
     (5, "triangle-left", "ladder_8_encoder"),
+    (6, "circle", "retnet_decoder"),
+    (6, "square", "gated_linear_decoder"),
+    (6, "triangle-up", "gated_delta_decoder"),
+    (6, "diamond", "mamba2_decoder"),
+    (6, "cross", "retnet"),
+    (6, "triangle-down", "gated_linear"),
+    (6, "triangle-right", "gated_delta"),
+    (6, "triangle-left", "mamba2"),
 )
 """Number of a colour, mark, and files of ``conf/model``, published sizes last. The systems of one
 paper share a colour."""

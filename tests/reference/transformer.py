@@ -13,6 +13,7 @@ import numpy as np
 from tests.reference import Parameters, affine, part
 from tests.reference.attention import average, softmax
 from tests.reference.encoder import run
+from tests.reference.linear_recurrences import MIXERS
 from tests.reference.positions import bucket, slopes
 
 Vectors = list[np.ndarray]
@@ -54,8 +55,8 @@ def embed(
     if kind in ("gru", "lstm"):
         mine = part(parameters, f"{side}_recurrence")
         if side == "src":
-            return both_ways(kind, mine, embedded, width)
-        return recur(kind, mine, embedded, width)
+            return both_ways(kind, mine, embedded, width, settings["heads"])
+        return recur(kind, mine, embedded, width, settings["heads"])
     if kind in ("sinusoidal", "shifted"):  # which are shifted in training alone
         return [x + sinusoid(place, width) for place, x in enumerate(embedded)]
     if kind == "learned":
@@ -87,21 +88,26 @@ def encoder_layer(parameters: Parameters, settings: Mapping[str, Any], states: V
     def mix(inputs: Vectors) -> Vectors:
         if (kind := settings["encoder_mixer"]) == "attention":
             return attend(mine, settings, inputs, inputs, kind_of(settings, "src"))[0]
-        return both_ways(kind, mine, inputs, settings["width"])
+        return both_ways(kind, mine, inputs, settings["width"], settings["heads"])
 
     states = around(parameters, settings, "around_mixer", states, mix)
     return feed_forward(parameters, settings, states)
 
 
-def both_ways(kind: str, parameters: Parameters, inputs: Vectors, width: int) -> Vectors:
+def both_ways(
+    kind: str, parameters: Parameters, inputs: Vectors, width: int, heads: int
+) -> Vectors:
     """Run two recurrences of half the width, one of them from right to left."""
-    forwards = recur(kind, part(parameters, "forwards"), inputs, width // 2)
-    backwards = recur(kind, part(parameters, "backwards"), inputs[::-1], width // 2)[::-1]
+    sizes = width // 2, heads
+    forwards = recur(kind, part(parameters, "forwards"), inputs, *sizes)
+    backwards = recur(kind, part(parameters, "backwards"), inputs[::-1], *sizes)[::-1]
     return [np.concatenate(pair) for pair in zip(forwards, backwards, strict=True)]
 
 
-def recur(kind: str, parameters: Parameters, inputs: Vectors, size: int) -> Vectors:
-    """Run an LSTM or a GRU of one layer over a sentence."""
+def recur(kind: str, parameters: Parameters, inputs: Vectors, size: int, heads: int) -> Vectors:
+    """Run a linear recurrence, or an LSTM or a GRU of one layer, over a sentence."""
+    if kind in MIXERS:
+        return MIXERS[kind](parameters, inputs, heads)
     return run(kind, part(parameters, "stack"), 0, False, inputs, size)[0]
 
 
@@ -118,7 +124,7 @@ def decoder_layer(
         if (kind := settings["decoder_mixer"]) == "attention":
             own = kind_of(settings, "tgt")
             return attend(mine, settings, inputs, inputs, own, causal=True)[0]
-        return recur(kind, mine, inputs, settings["width"])
+        return recur(kind, mine, inputs, settings["width"], settings["heads"])
 
     states = around(parameters, settings, "around_mixer", states, mix)
     cross = part(parameters, "cross_attention")

@@ -93,6 +93,11 @@ def test_a_batch_equals_the_equations(positions, norm, padding):
         {"encoder_mixer": "gru", "residual": False, "norm": "after"},
         {"decoder_mixer": "gru", "residual": False, "norm": "before"},
         {"hidden_size": None, "norm": "none"},
+        {"decoder_mixer": "retention"},
+        {"encoder_mixer": "retention", "decoder_mixer": "gated_linear", "positions": "none"},
+        {"encoder_mixer": "gated_linear", "decoder_mixer": "gated_delta"},
+        {"encoder_mixer": "gated_delta", "decoder_mixer": "mamba2"},
+        {"encoder_mixer": "mamba2"},
         {
             "encoder_mixer": "gru",
             "decoder_mixer": "gru",
