@@ -97,9 +97,9 @@ def test_first_decays_keep_most_of_the_state():
     decay = SelectiveDecay(1000)
     steps, log_decays = decay(torch.zeros(1, 1, 1000))
     assert 0.001 <= steps.min() <= steps.max() <= 0.1001
-    assert -1.6 <= log_decays.min() <= log_decays.max() <= -0.0009
+    assert -1.601 <= log_decays.min() <= log_decays.max() <= -0.0009
     terms, _, _ = GatedLinearAttention(WIDTH, 2, 8).terms(numbers(4, 9, WIDTH), None)
-    assert 0.9 < terms.log_decays.exp().min()
+    assert terms.log_decays.exp().min() > 0.9
 
 
 @pytest.mark.parametrize("kind", MIXERS)
