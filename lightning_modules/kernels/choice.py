@@ -1,7 +1,8 @@
 """Which kernels a process computes with: one policy, by settings, device and what a model offers.
 
 ``kernels=auto`` takes the fastest on a CUDA GPU, and PyTorch's own elsewhere; ``kernels=plain``
-takes PyTorch's own everywhere, to look for a mistake. ``packed``, ``capture``, ``compile`` decide
+takes PyTorch's own everywhere, to look for a mistake; ``kernels=flash`` also takes the kernels of
+flash-linear-attention for linear recurrences. ``packed``, ``capture``, ``compile`` decide
 one path each, in place of the policy. Nothing is timed here, so that the same command chooses the
 same kernels on every machine with such a device.
 """
@@ -16,7 +17,7 @@ from torch import Tensor
 
 from datamodules.errors import UserError
 
-KernelSetting = Literal["auto", "plain"]
+KernelSetting = Literal["auto", "plain", "flash"]
 WITH_GRAPHS = ("reduce-overhead", "max-autotune")
 """Modes of ``torch.compile`` that capture CUDA graphs themselves."""
 LARGE_UPDATE = 2e12
@@ -31,6 +32,7 @@ class Kernels(NamedTuple):
     packed: bool = False  # a Transformer trains on packed sentences, without padding
     capture: bool = False  # an update is replayed as one CUDA graph for each shape of a batch
     captured_search: bool = False  # and so is a step of a search
+    flash: bool = False  # linear recurrences of whole sentences by flash-linear-attention
     compiled: str | None = None  # mode of `torch.compile` for the blocks of a model
 
 
@@ -44,6 +46,7 @@ WORDS = {
     "packed": "packed sentences",
     "capture": "captured updates",
     "captured_search": "captured search",
+    "flash": "flash-linear-attention",
 }
 """Kernels in records, conditions and the log, by their names in ``Kernels``."""
 
@@ -83,6 +86,12 @@ def has_triton() -> bool:
     return find_spec("triton") is not None
 
 
+@cache
+def has_flash() -> bool:
+    """Return whether flash-linear-attention is installed."""
+    return find_spec("fla") is not None
+
+
 def use_kernels(kernels: Kernels) -> None:
     """Compute with these kernels from now on."""
     global _in_use
@@ -118,10 +127,20 @@ def describe_kernels(kernels: Kernels) -> str:
 
 
 def kernels_of_search(asked: KernelSetting, device: torch.device) -> Kernels:
-    """Return the kernels of a test, which only searches."""
+    """Return the kernels of a test, which only searches.
+
+    Raises ``UserError`` for ``flash`` without a CUDA GPU or without the library.
+    """
+    if asked == "flash" and device.type != "cuda":
+        raise UserError("kernels=flash: needs a CUDA GPU; set kernels=auto")
+    if asked == "flash" and not has_flash():
+        raise UserError(
+            "kernels=flash: needs flash-linear-attention; pip install 'attention-bench[linear]', "
+            "or set kernels=auto"
+        )
     if asked == "plain" or device.type != "cuda":
         return PLAIN
-    return Kernels(rows=has_triton(), captured_search=True)
+    return Kernels(rows=has_triton(), captured_search=True, flash=asked == "flash")
 
 
 def kernels_of_training(asked: KernelSettings, device: torch.device, work: Work) -> Choice:
@@ -135,6 +154,8 @@ def kernels_of_training(asked: KernelSettings, device: torch.device, work: Work)
         against = dict.fromkeys(against, "needs a CUDA GPU")
     elif against["capture"] is None and asked.compile in WITH_GRAPHS:
         against["capture"] = f"compile={asked.compile} captures CUDA graphs itself"
+    elif against["capture"] is None and asked.kernels == "flash":
+        against["capture"] = "kernels=flash chooses among kernels while it runs"
     for name, reason in against.items():
         if getattr(asked, name) and reason is not None:
             raise UserError(f"{name}=true: {reason}; leave it out, or set {name}=null")

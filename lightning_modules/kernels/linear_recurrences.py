@@ -13,7 +13,8 @@ At position t, a head of key size K and value size V has the state ``S_t`` ``(K,
 ``advance`` is this equation. ``run`` gives the same numbers for a whole sequence by products of
 matrices: positions of one chunk see each other directly, and earlier chunks through the state.
 Decays are logarithms, and only exponentials of sums of them are taken, none of which exceeds 1.
-Both compute in float32, or float64 if given.
+Both compute in float32, or float64 if given. On a GPU, ``run`` may be a kernel of
+flash-linear-attention instead (``kernels.flash_recurrences``).
 """
 
 from collections.abc import Callable
@@ -23,6 +24,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from lightning_modules.kernels.choice import kernels_in_use
 from lightning_modules.kernels.precision import without_autocast
 
 CHUNK, CHUNK_BY_KEY = 64, 16
@@ -65,6 +67,10 @@ def advance(terms: Terms, state: Tensor) -> tuple[Tensor, Tensor]:
 
 def run(terms: Terms) -> Tensor:
     """Return the results of whole sequences, ``(rows, heads, positions, value)``, from state 0."""
+    if kernels_in_use().flash and terms.values.is_cuda:
+        from lightning_modules.kernels.flash_recurrences import run_flash
+
+        return run_flash(terms)
     with without_autocast(terms.values):
         return _run(terms.each(_at_least_float32)).to(terms.values.dtype)
 

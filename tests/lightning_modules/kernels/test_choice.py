@@ -38,6 +38,7 @@ PACKED, CAPTURED = BOTH._replace(capture=False), BOTH._replace(packed=False)
 def triton(monkeypatch):
     """Triton, whether or not it is installed."""
     monkeypatch.setattr(choice, "has_triton", lambda: True)
+    monkeypatch.setattr(choice, "has_flash", lambda: True)
     yield
     use_kernels(PLAIN)
 
@@ -63,6 +64,8 @@ def triton(monkeypatch):
         (Settings(capture=False), GPU, RECURRENT, "no captured updates: capture=false"),
         (Settings(), GPU, LARGE._replace(against_capture="ranks"), "no captured updates: ranks"),
         (Settings("plain"), GPU, LARGE, PLAIN),
+        (Settings("flash"), GPU, RECURRENT, Kernels(rows=True, captured_search=True, flash=True)),
+        (Settings("flash"), GPU, RECURRENT, "no captured updates: kernels=flash chooses"),
         (Settings("plain", compile="default"), GPU, LARGE, PLAIN._replace(compiled="default")),
         (Settings(), CPU, LARGE, PLAIN),
         (Settings(), CPU, RECURRENT, PLAIN),
@@ -85,6 +88,7 @@ def test_settings_device_and_model_decide(asked, device, work, expected):
         (Settings(capture=True), CPU, LARGE, "capture=true: needs a CUDA GPU"),
         (Settings(packed=True), GPU, RECURRENT, "packed=true: reads padded batches"),
         (Settings("plain", packed=True), GPU, LARGE, "kernels=plain: takes PyTorch's own kernels"),
+        (Settings("flash"), CPU, LARGE, "kernels=flash: needs a CUDA GPU; set kernels=auto"),
         (
             Settings("plain", capture=True),
             CPU,

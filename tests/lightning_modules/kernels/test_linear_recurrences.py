@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from lightning_modules.kernels import linear_recurrences
+from lightning_modules.kernels.choice import PLAIN, Kernels, has_flash, use_kernels
 from lightning_modules.kernels.linear_recurrences import Terms, advance, run, zero_state
 from tests.helpers.gradients import TYPES, both, random
 
@@ -122,3 +123,36 @@ def test_half_precision_sums_in_float32(decays, delta):
         for actual in (run(Terms(*half)), step_by_step(*half)):
             assert actual.dtype == torch.bfloat16
             torch.testing.assert_close(actual.float(), expected, rtol=1e-2, atol=1e-3)
+
+
+@pytest.fixture
+def flash():
+    """The kernels of flash-linear-attention, where they can run."""
+    if not torch.cuda.is_available() or not has_flash():
+        pytest.skip("no CUDA GPU with flash-linear-attention")
+    use_kernels(Kernels(flash=True))
+    yield
+    use_kernels(PLAIN)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("length", [1, 30, 64, 200])
+@pytest.mark.parametrize(("decays", "delta"), [(1, False), (32, False), (1, True)])
+def test_flash_linear_attention_gives_our_numbers_and_gradients(decays, delta, length, flash):
+    at = (2, 4, length)
+    keys = torch.nn.functional.normalize(random(*at, 32, seed=1), dim=-1)
+    given = [random(*at, 32), keys, random(*at, 64), -random(*at, decays, seed=2).exp() / 16]
+    given += [random(*at, 1, seed=3).sigmoid()] if delta else []
+    results = []
+    for kernels, device, dtype in (
+        (Kernels(flash=True), "cuda", torch.float32),
+        (PLAIN, "cpu", torch.float64),
+    ):
+        use_kernels(kernels)
+        terms = [part.detach().to(device, dtype).requires_grad_() for part in given]
+        made = run(Terms(*terms))
+        gradients = torch.autograd.grad(made.sum(), terms)
+        results.append([part.cpu().double() for part in (made, *gradients)])
+    for theirs, ours in zip(*results, strict=True):
+        scale = max(1.0, float(ours.abs().max()))
+        torch.testing.assert_close(theirs / scale, ours / scale, rtol=0, atol=0.02)
