@@ -8,13 +8,15 @@ import pytest
 import torch
 from torch import nn
 
+from lightning_modules.training.factories import build_model
+from lightning_modules.variants.base import count_parameters
 from lightning_modules.variants.transformer.layers import RECURRENCES
 from lightning_modules.variants.transformer.linear_mixers import (
     GatedLinearAttention,
     LinearMixer,
     SelectiveDecay,
 )
-from tests.helpers.variants import numbers, transformer
+from tests.helpers.variants import NAMES, configuration, numbers, transformer
 from tests.reference import arrays
 from tests.reference.linear_recurrences import MIXERS
 
@@ -108,3 +110,14 @@ def test_linear_recurrences_are_compiled_and_checkpointed_but_not_packed(kind):
     assert len([*model.layers()]) == 4
     assert "a recurrence" in str(model.cannot_pack())
     assert model.cannot_capture() is None
+
+
+def test_shipped_systems_have_as_many_parameters_as_the_transformer():
+    """With the vocabularies of the built-in corpus; two files for each recurrence."""
+    mixers = {name: configuration(f"model={name}").model.get("decoder_mixer") for name in NAMES}
+    shipped = ["transformer", *(name for name, kind in mixers.items() if kind in MIXERS)]
+    assert len(shipped) == 1 + 2 * len(MIXERS)
+    counts = [
+        count_parameters(build_model(configuration(f"model={name}"), 479, 821)) for name in shipped
+    ]
+    assert max(counts) <= 1.02 * min(counts), dict(zip(shipped, counts, strict=True))
