@@ -76,7 +76,7 @@ def test_chunks_give_the_numbers_and_gradients_of_single_steps(decays, delta, le
 @pytest.mark.parametrize(("decays", "delta"), RULES)
 def test_neither_slow_nor_sudden_decay_overflows(decays, delta, strength):
     terms = terms_of(90, decays, delta, torch.float32, strength)
-    both(in_chunks, step_by_step, terms, 2e-4)
+    both(in_chunks, step_by_step, terms, 2e-3)  # sums of strong decays lose digits in float32
 
 
 @pytest.mark.parametrize(("decays", "delta"), RULES)
@@ -86,7 +86,7 @@ def test_results_depend_on_no_later_position(decays, delta):
     torch.testing.assert_close(run(Terms(*terms))[:, :, :33], earlier, rtol=0, atol=1e-9)
 
 
-def test_a_constant_without_decay_is_a_mean_of_unnormalised_attention():
+def test_without_decay_it_is_attention_without_softmax():
     queries, keys, values, log_decays = terms_of(20, strength_of_decay=0.0)
     expected = (queries @ keys.transpose(-1, -2)).tril() @ values
     actual = run(Terms(queries, keys, values, log_decays))
