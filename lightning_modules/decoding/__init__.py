@@ -6,6 +6,7 @@ from lightning_modules.decoding.search import (
     Backpointers,
     Hypothesis,
     HypothesisEnd,
+    Request,
     Search,
     best_tokens,
 )

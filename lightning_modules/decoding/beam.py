@@ -8,10 +8,11 @@ import torch
 from torch import Tensor
 from typing_extensions import override
 
+from datamodules.errors import UserError
 from datamodules.tokenization import BOS, EOS
-from lightning_modules.decoding.search import HypothesisEnd, best_tokens
+from lightning_modules.decoding.search import HypothesisEnd, Request
 from lightning_modules.decoding.stepped import StepChoice, SteppedSearch
-from lightning_modules.variants.base import EncoderDecoder
+from lightning_modules.variants.base import EncoderDecoder, Step
 
 
 class Beams(NamedTuple):
@@ -27,6 +28,44 @@ class Beams(NamedTuple):
     best: Tensor
     """Scores of the best finished hypotheses, best first, ``(sentences, n_best)``; -inf for none.
     """
+    coverage: Any  # see `Coverage.start`
+    bounds: Any  # see `Constraints.start`
+
+
+class Coverage(NamedTuple):
+    """The coverage penalty of Wu et al. 2016, eq. 14: how much of the source was attended to."""
+
+    strength: float  # β
+
+    def start(self, request: Request, beam_size: int) -> Tensor | tuple[()]:
+        """Return the sum of weights so far, ``(sentences, beam, src)``; () without a penalty."""
+        if not self.strength:
+            return ()
+        # Padding counts as covered.
+        return (~request.src_mask).float().unsqueeze(1).repeat(1, beam_size, 1)
+
+    def after(self, coverage: Any, rows: Tensor, weights: Tensor | None) -> Any:
+        """Return the sums after a step with weights ``(rows, src)``, continued as in ``rows``.
+
+        Raises ``UserError`` without weights.
+        """
+        if not self.strength:
+            return coverage
+        if weights is None:
+            raise UserError(
+                f"decoding.coverage_penalty={self.strength}: this model has no attention; set "
+                "decoding.coverage_penalty=0"
+            )
+        covered = coverage.flatten(0, 1) + weights
+        return covered.index_select(0, rows.flatten()).view_as(coverage)
+
+    def with_penalty(self, totals: Tensor, coverage: Any, length_penalty: Any) -> Tensor:
+        """Return the totals that, divided by the length penalty, have the coverage penalty."""
+        if not self.strength:
+            return totals
+        # The smallest number in place of 0: a word without any weight costs much, not everything.
+        logs = coverage.clamp(torch.finfo(coverage.dtype).tiny, 1.0).log().sum(2)
+        return totals + self.strength * length_penalty * logs
 
 
 class BeamSearch(SteppedSearch):
@@ -35,8 +74,9 @@ class BeamSearch(SteppedSearch):
     A prefix that ends with EOS is a finished hypothesis. Each finished hypothesis makes the beam of
     its sentence one place narrower, and the other prefixes go on in the narrower beam (as in the
     code of Bahdanau et al. 2015). So a finished hypothesis never stops a more probable prefix.
-    Finished hypotheses are ranked by ``log p / ((5 + tokens) / 6)^α`` (Wu et al. 2016, arXiv
-    1609.08144, eq. 14).
+    Finished hypotheses are ranked by ``log p / ((5 + tokens) / 6)^α``, plus the coverage penalty
+    ``β Σᵢ log min(Σⱼ pᵢⱼ, 1)``, where ``pᵢⱼ`` is the weight of source token i at target token j (Wu
+    et al. 2016, arXiv 1609.08144, eq. 14).
 
     The search of a sentence ends in one of three ways:
 
@@ -47,21 +87,31 @@ class BeamSearch(SteppedSearch):
     Args:
         beam_size: 1 gives the greedy translation.
         length_penalty: α; 0 ranks by log-probability.
+        coverage_penalty: β; 0 for none, else the model must have attention.
         n_best: number of hypotheses returned for each sentence, at most ``beam_size``.
         limits: see ``Search``.
     """
 
-    def __init__(self, beam_size: int, length_penalty: float, n_best: int, **limits: Any) -> None:
+    def __init__(
+        self,
+        beam_size: int,
+        length_penalty: float,
+        coverage_penalty: float,
+        n_best: int,
+        **limits: Any,
+    ) -> None:
         super().__init__(**limits)
         if n_best > beam_size:
             raise ValueError(f"decoding.n_best={n_best}: must be at most beam_size={beam_size}")
         self.beam_size = beam_size
         self.length_penalty = length_penalty
+        self.coverage = Coverage(coverage_penalty)
         self.n_best = n_best
 
     @override
-    def first(self, limits: Tensor) -> Beams:
+    def first(self, request: Request) -> Beams:
         """Return beams with one empty prefix each."""
+        limits = request.limits
         sentences = torch.arange(len(limits), device=limits.device)
         rows = sentences.unsqueeze(1).expand(-1, self.beam_size)
         totals = torch.full(rows.shape, -math.inf, device=limits.device)
@@ -75,6 +125,8 @@ class BeamSearch(SteppedSearch):
             torch.full_like(limits, self.beam_size),
             totals,
             totals.new_full((len(limits), self.n_best), -math.inf),
+            self.coverage.start(request, self.beam_size),
+            self.constraints.start(request, self.beam_size),
         )
 
     @override
@@ -82,17 +134,23 @@ class BeamSearch(SteppedSearch):
         self,
         model: EncoderDecoder,
         prefixes: Beams,
-        features: Tensor,
+        decoded: Step,
         position: int | Tensor,
         with_prefix: Tensor | None = None,
     ) -> tuple[Beams, StepChoice]:
-        totals, rows, tokens = self._continue(model, prefixes, features, with_prefix)
+        totals, rows, tokens = self._continue(
+            model, prefixes, decoded.features, position, with_prefix
+        )
         at_limit = (prefixes.limits == position + 1).unsqueeze(1)
         ended = totals.isfinite() & ((tokens == EOS) | at_limit)
-        after = self._without(ended, prefixes, totals, position)
+        coverage = self.coverage.after(prefixes.coverage, rows, decoded.weights)
+        # Which `ranked` divides by the length penalty.
+        finished = self.coverage.with_penalty(totals, coverage, self.penalty(position + 1))
+        after = self._without(ended, prefixes, totals, finished, position)
         sentences = prefixes.sentences.unsqueeze(1).expand_as(rows)
-        chosen = StepChoice(ended, sentences, rows, tokens, totals)
-        return after._replace(rows=rows, tokens=tokens), chosen
+        bounds = self.constraints.after(prefixes.bounds, rows, tokens, position)
+        after = after._replace(rows=rows, tokens=tokens, coverage=coverage, bounds=bounds)
+        return after, StepChoice(ended, sentences, rows, tokens, finished)
 
     @override
     def going(self, prefixes: Beams) -> Tensor:
@@ -107,7 +165,12 @@ class BeamSearch(SteppedSearch):
         return sentences, rows
 
     def _continue(
-        self, model: EncoderDecoder, beams: Beams, features: Tensor, with_prefix: Tensor | None
+        self,
+        model: EncoderDecoder,
+        beams: Beams,
+        features: Tensor,
+        position: int | Tensor,
+        with_prefix: Tensor | None,
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Return the best continuations of each sentence, best first, one for each place.
 
@@ -117,7 +180,9 @@ class BeamSearch(SteppedSearch):
         """
         count, totals = len(beams.totals), beams.totals.view(-1, 1)
         read = features if with_prefix is None else features.index_select(0, with_prefix)
-        best, tokens = best_tokens(model, read, self.beam_size)
+        best, tokens = self.constraints.best(
+            model, read, self.beam_size, beams.bounds, position, with_prefix
+        )
         if with_prefix is not None:
             shape = len(totals), best.shape[1]
             best = best.new_zeros(shape).index_copy_(0, with_prefix, best)
@@ -131,16 +196,23 @@ class BeamSearch(SteppedSearch):
         return continued, rows, tokens.view(count, -1).gather(1, index)
 
     def _without(
-        self, ended: Tensor, beams: Beams, totals: Tensor, position: int | Tensor
+        self,
+        ended: Tensor,
+        beams: Beams,
+        totals: Tensor,
+        finished: Tensor,
+        position: int | Tensor,
     ) -> Beams:
         """Return the beams without ``ended`` hypotheses, and without prefixes that cannot matter.
 
         The log-probability of a prefix, in ``totals`` ``(sentences, beam)``, can only fall: the
         score of its hypotheses is at most this log-probability divided by the penalty at the length
         limit. If ``n_best`` hypotheses are at least as good, the search of the sentence ends.
+        ``finished`` are the totals of hypotheses with their coverage penalty, which is never
+        positive.
         """
-        finished = (totals / self.penalty(position + 1)).masked_fill(~ended, -math.inf)
-        best = torch.cat([beams.best, finished], 1).topk(self.n_best).values
+        scores = (finished / self.penalty(position + 1)).masked_fill(~ended, -math.inf)
+        best = torch.cat([beams.best, scores], 1).topk(self.n_best).values
         totals = totals.masked_fill(ended, -math.inf)
         decided = totals.amax(1, keepdim=True) / beams.last_penalty.unsqueeze(1) <= best[:, -1:]
         totals = totals.masked_fill(decided, -math.inf)

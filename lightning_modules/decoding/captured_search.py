@@ -21,7 +21,14 @@ from lightning_utilities.core.apply_func import apply_to_collection
 from torch import Tensor
 
 from datamodules.errors import one_line
-from lightning_modules.decoding.search import STEPS_TO_REMOVAL, Backpointers, Ends, HypothesisEnd
+from lightning_modules.decoding.search import (
+    STEPS_TO_REMOVAL,
+    Backpointers,
+    Ends,
+    HypothesisEnd,
+    Request,
+    in_few_sizes,
+)
 from lightning_modules.kernels.choice import kernels_in_use, use_kernels
 from lightning_modules.kernels.device import room_on
 from lightning_modules.kernels.precision import autocasts
@@ -81,7 +88,7 @@ def find_ends(
     search: "SteppedSearch",
     model: EncoderDecoder,
     memory: Any,
-    limits: Tensor,
+    request: Request,
     backpointers: Backpointers,
 ) -> list[list[HypothesisEnd]] | None:
     """Return the ends of each sentence's hypotheses, as ``Ends.by_sentence`` does.
@@ -92,7 +99,7 @@ def find_ends(
     if recordings is None or not recordings.are_of(model):
         recordings = _recordings[search] = Recordings(model)
     try:
-        calls = list(recordings.calls(search, model, memory, limits, backpointers.keeps_weights))
+        calls = list(recordings.calls(search, model, memory, request, backpointers.keeps_weights))
     except Exception as error:  # a user's class may raise anything, and so may a capture
         use_kernels(kernels_in_use()._replace(captured_search=False))
         del _recordings[search]
@@ -101,17 +108,12 @@ def find_ends(
         reason = f"{type(cause).__name__}: {one_line(cause)}"
         log.warning("the search with %s is not captured: %s", type(model).__name__, reason)
         return None
-    ends = Ends(in_few_sizes(len(limits)))
+    sentences = len(request.limits)
+    ends = Ends(in_few_sizes(sentences))
     for call in calls:
         backpointers.add(call.tokens, call.rows, call.weights)
         ends.add(*call.chosen)
-    return ends.by_sentence()[: len(limits)]
-
-
-def in_few_sizes(size: int) -> int:
-    """Return the next number of the form 2ⁿ or 3 · 2ⁿ, at least 8."""
-    power = 1 << max(3, (size - 1).bit_length())
-    return 3 * power // 4 if power > 8 and size <= 3 * power // 4 else power
+    return ends.by_sentence()[:sentences]
 
 
 class Recordings:
@@ -132,10 +134,11 @@ class Recordings:
         search: "SteppedSearch",
         model: EncoderDecoder,
         memory: Any,
-        limits: Tensor,
+        request: Request,
         keeps_weights: bool,
     ) -> Iterator[Call]:
         """Return the calls of the model's step for a batch; see ``Search.search``."""
+        limits = request.limits
         longest, dtype = int(limits.max()), None
         if autocasts(limits):
             dtype = torch.get_autocast_dtype(limits.device.type)
@@ -145,9 +148,9 @@ class Recordings:
             with nullcontext() if dtype is None else self._cast.in_use():
                 return step(search, model, loop, position, keeps_weights)
 
-        memory, prefixes = in_whole_size(search, memory, limits)
+        memory, prefixes = in_whole_size(search, memory, request)
         sentences, positions = len(prefixes.tokens), in_few_sizes(longest)
-        forms = [(tensor.shape, tensor.dtype) for tensor in tensors_in(memory)]
+        forms = [(tensor.shape, tensor.dtype) for tensor in tensors_in((memory, prefixes))]
         key = sentences, positions, keeps_weights, dtype, *forms
 
         def first_state() -> Any:
@@ -173,15 +176,17 @@ def places_of(model: EncoderDecoder) -> list[int]:
     return [parameter.data_ptr() for parameter in model.parameters()]
 
 
-def in_whole_size(search: "SteppedSearch", memory: Any, limits: Tensor) -> tuple[Any, Any]:
+def in_whole_size(search: "SteppedSearch", memory: Any, request: Request) -> tuple[Any, Any]:
     """Return memory and first prefixes of a number of sentences ``in_few_sizes``.
 
     The last sentence is repeated; the repetitions end after one step.
     """
+    limits = request.limits
     every = torch.arange(in_few_sizes(len(limits)), device=limits.device)
     filled, added = every.clamp(max=len(limits) - 1), every >= len(limits)
-    limits = limits.index_select(0, filled).masked_fill_(added, 1)
-    return select_batch(memory, filled), search.first(limits)
+    memory, request = select_batch((memory, request), filled)
+    limits = request.limits.masked_fill_(added, 1)
+    return memory, search.first(request._replace(limits=limits))
 
 
 Compute = Callable[[Loop, Tensor], tuple[Loop, list[Tensor]]]
@@ -200,13 +205,14 @@ def step(
     The latter are ``ended``, ``rows``, ``tokens`` and ``totals`` of ``Ends.add``, and the weights.
     """
     before = loop.prefixes
-    features, state, weights = model.step(loop.memory, by_row(loop.state), before.tokens.flatten())
-    prefixes, chosen = search.advance(model, before, features, position)
+    decoded = model.step(loop.memory, by_row(loop.state), before.tokens.flatten())
+    prefixes, chosen = search.advance(model, before, decoded, position)
+    state = decoded.state
     if prefixes.rows.dim() > 1:
         state = continued(state, prefixes.rows)
     results = [chosen.ended, chosen.rows, chosen.tokens, chosen.totals]
-    if keeps_weights and weights is not None:
-        results.append(weights)
+    if keeps_weights and decoded.weights is not None:
+        results.append(decoded.weights)
     return Loop(loop.memory, prefixes, by_sentence(state, len(before.tokens))), results
 
 

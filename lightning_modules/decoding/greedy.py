@@ -1,15 +1,15 @@
 """Greedy search, batched over sentences."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 from typing_extensions import override
 
 from datamodules.tokenization import BOS, EOS
-from lightning_modules.decoding.search import best_tokens
+from lightning_modules.decoding.search import Request
 from lightning_modules.decoding.stepped import StepChoice, SteppedSearch
-from lightning_modules.variants.base import EncoderDecoder
+from lightning_modules.variants.base import EncoderDecoder, Step
 
 
 class Prefixes(NamedTuple):
@@ -21,13 +21,15 @@ class Prefixes(NamedTuple):
     tokens: Tensor  # last token
     totals: Tensor  # log-probability
     going: Tensor  # False where the translation has ended
+    bounds: Any  # see `Constraints.start`, for a beam of 1
 
 
 class GreedySearch(SteppedSearch):
     """Take the most probable token at every step; finished sentences leave the batch."""
 
     @override
-    def first(self, limits: Tensor) -> Prefixes:
+    def first(self, request: Request) -> Prefixes:
+        limits = request.limits
         every = torch.arange(len(limits), device=limits.device)
         return Prefixes(
             sentences=every,
@@ -36,6 +38,7 @@ class GreedySearch(SteppedSearch):
             tokens=torch.full_like(limits, BOS),
             totals=torch.zeros(len(limits), device=limits.device),
             going=torch.ones_like(limits, dtype=torch.bool),
+            bounds=self.constraints.start(request, 1),
         )
 
     @override
@@ -43,16 +46,22 @@ class GreedySearch(SteppedSearch):
         self,
         model: EncoderDecoder,
         prefixes: Prefixes,
-        features: Tensor,
+        decoded: Step,
         position: int | Tensor,
         with_prefix: Tensor | None = None,
     ) -> tuple[Prefixes, StepChoice]:
-        scores, tokens = (best.squeeze(1) for best in best_tokens(model, features, 1))
+        bounds = prefixes.bounds
+        best, next_tokens = self.constraints.best(model, decoded.features, 1, bounds, position)
+        scores, tokens = best.squeeze(1), next_tokens.squeeze(1)
         totals = prefixes.totals + scores
         ended = prefixes.going & ((tokens == EOS) | (prefixes.limits == position + 1))
         rows = torch.arange(len(tokens), device=tokens.device)
         after = prefixes._replace(
-            rows=rows, tokens=tokens, totals=totals, going=prefixes.going ^ ended
+            rows=rows,
+            tokens=tokens,
+            totals=totals,
+            going=prefixes.going ^ ended,
+            bounds=self.constraints.after(bounds, None, next_tokens, position),
         )
         return after, StepChoice(ended, prefixes.sentences, rows, tokens, totals)
 

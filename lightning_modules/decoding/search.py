@@ -1,8 +1,8 @@
 """The interface of a search, its best tokens, and the way back from the end of each hypothesis."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -15,7 +15,7 @@ from lightning_modules.attention.build import exact_shapes
 from lightning_modules.kernels.choice import computes_by_rows
 from lightning_modules.kernels.precision import search_autocast
 from lightning_modules.kernels.products import packed_weights
-from lightning_modules.variants.base import EncoderDecoder, for_each_tensor
+from lightning_modules.variants.base import EncoderDecoder, for_each_tensor, move
 
 IMPOSSIBLE = (PAD, BOS)  # the first tokens of a vocabulary, which no target contains
 MOST_BY_ROWS = 16  # number of best tokens that a kernel finds, which reads a row once for each
@@ -25,7 +25,20 @@ ROWS = {"cpu": 512, "gpu": 8192}
 STEPS_TO_REMOVAL = {"cpu": 1, "gpu": 8}
 """Steps of a search until what has ended leaves the batch, for which the processor waits for a
 GPU."""
+Length = Literal["free", "reference"]
+"""What decides the length of a translation: the search, or the reference (an oracle)."""
 BEYOND = 5  # how far `try_model` decodes beyond a window at the end of a source
+
+
+class Request(NamedTuple):
+    """What a search is asked for in each sentence of a batch, on the device of the logits."""
+
+    limits: Tensor  # longest lengths in tokens, EOS included, `(batch,)`
+    src: Tensor  # source tokens, as for `EncoderDecoder.encode`, `(batch, src)`
+    src_mask: Tensor  # True where a source token is real, `(batch, src)`
+    prefix: Tensor | None
+    """Tokens that each translation must begin with, ``(batch, tokens)``, PAD after them; None for
+    no such tokens."""
 
 
 class HypothesisEnd(NamedTuple):
@@ -41,7 +54,8 @@ class Hypothesis(NamedTuple):
     """One translation of one sentence."""
 
     tokens: list[int]  # target tokens, EOS last unless the length limit cuts the hypothesis
-    score: float  # log-probability of the tokens, divided by the length penalty if there is one
+    score: float
+    """Log-probability of the tokens, or what the search ranks by: see its class."""
     weights: Tensor | None
     """Attention weights ``(tokens, src)`` on the CPU, padded as the source batch; None for a model
     without attention, or where nothing reads them."""
@@ -150,56 +164,135 @@ class Search(ABC):
     """Finds translations with any ``EncoderDecoder``.
 
     A hypothesis for a source of S tokens (EOS included) has at most ``max_ratio · S + max_extra``
-    tokens.
+    tokens. The three constraints are those of ``SteppedSearch``, which any other search refuses.
 
     Args:
         max_ratio: target tokens per source token.
         max_extra: further target tokens.
+        min_length: tokens before which EOS does not come; the length limit still holds.
+        no_repeat_ngram: length of the n-grams that no hypothesis repeats; 0 for none.
+        length: ``reference`` for hypotheses exactly as long as the reference.
         bf16: multiply in bfloat16, independent of the trainer's precision.
         int8: multiply in integers of eight bits, on a CPU.
+
+    Raises ``ValueError`` for settings that do not fit together.
     """
 
-    def __init__(self, max_ratio: float, max_extra: int, bf16: bool, int8: bool) -> None:
+    constrains = False
+    """Whether the class respects ``min_length``, ``no_repeat_ngram``, ``length`` and prefixes."""
+
+    def __init__(
+        self,
+        max_ratio: float,
+        max_extra: int,
+        min_length: int,
+        no_repeat_ngram: int,
+        length: Length,
+        bf16: bool,
+        int8: bool,
+    ) -> None:
         if bf16 and int8:
             raise ValueError("decoding.int8=true: cannot be used with decoding.bf16=true")
+        if length == "reference" and min_length:
+            raise ValueError(
+                f"decoding.min_length={min_length}: decoding.length=reference gives the length; "
+                "leave one of them out"
+            )
         self.max_ratio = max_ratio
         self.max_extra = max_extra
+        self.min_length = min_length
+        self.no_repeat_ngram = no_repeat_ngram
+        self.length = length
         self.bf16 = bf16
         self.int8 = int8
+        asked = {
+            f"min_length={min_length}": min_length,
+            f"no_repeat_ngram={no_repeat_ngram}": no_repeat_ngram,
+            f"length={length}": length != "free",
+        }
+        for setting, is_on in asked.items():
+            if is_on and not self.constrains:
+                name = type(self).__name__
+                raise ValueError(f"decoding.{setting}: {name} does not respect it; leave it out")
 
     @torch.no_grad()
     def __call__(
-        self, model: EncoderDecoder, src: Tensor, src_mask: Tensor, *, need_weights: bool = True
+        self,
+        model: EncoderDecoder,
+        src: Tensor,
+        src_mask: Tensor,
+        *,
+        need_weights: bool = True,
+        lengths: Tensor | None = None,
+        prefix: Tensor | None = None,
     ) -> list[list[Hypothesis]]:
         """Return the hypotheses of each sentence, best first, by a model in evaluation mode.
 
-        The source is as for ``EncoderDecoder.encode``. The weights of a batch take much memory:
-        without ``need_weights`` the hypotheses have none.
+        Args:
+            model: in evaluation mode.
+            src: as for ``EncoderDecoder.encode``.
+            src_mask: as for ``EncoderDecoder.encode``.
+            need_weights: False for hypotheses without weights, which take much memory.
+            lengths: tokens of the references, EOS included, ``(batch,)``; read for
+                ``length=reference`` alone.
+            prefix: tokens that each translation must begin with, ``(batch, tokens)``, PAD after
+                them; they count as tokens of the hypothesis, and never make it end.
+
+        Raises ``UserError`` for ``length=reference`` without references, and for a prefix if the
+        class respects none.
         """
         if self.bf16:
             with search_autocast(src.device):
-                return self._translate(model, src, src_mask, need_weights)
+                return self._translate(model, src, src_mask, need_weights, lengths, prefix)
         with packed_weights(model, self.int8):
-            return self._translate(model, src, src_mask, need_weights)
+            return self._translate(model, src, src_mask, need_weights, lengths, prefix)
 
     def _translate(
-        self, model: EncoderDecoder, src: Tensor, src_mask: Tensor, need_weights: bool
+        self,
+        model: EncoderDecoder,
+        src: Tensor,
+        src_mask: Tensor,
+        need_weights: bool,
+        lengths: Tensor | None,
+        prefix: Tensor | None,
     ) -> list[list[Hypothesis]]:
-        limits = self.longest(src_mask.sum(1)).to(model.device)
+        width = src.shape[1]
+        limits = self._limits(src_mask, lengths, prefix)
+        src, src_mask = self.padded(model, src, src_mask)
+        request = Request(limits, src, src_mask, prefix)
         backpointers = Backpointers(need_weights)
         memory = self.encode(model, src, src_mask)
-        ends = self.search(model, memory, limits, backpointers)
+        ends = self.search(model, memory, move(request, model.device), backpointers)
         paths = iter(backpointers.trace([end for sentence in ends for end in sentence]))
 
         def hypothesis(end: HypothesisEnd) -> Hypothesis:
             tokens, weights = next(paths)
-            weights = None if weights is None else weights[:, : src.shape[1]]
+            weights = None if weights is None else weights[:, :width]
             return Hypothesis(tokens, end.score, weights)
 
         return [[hypothesis(end) for end in sentence] for sentence in ends]
 
+    def _limits(self, src_mask: Tensor, lengths: Tensor | None, prefix: Tensor | None) -> Tensor:
+        if prefix is not None and not self.constrains:
+            raise UserError(f"prefix=: {type(self).__name__} respects none; set decoding=beam")
+        if self.length == "reference":
+            if lengths is None:
+                raise UserError(
+                    "decoding.length=reference: there are no references here; set "
+                    "decoding.length=free"
+                )
+            return lengths.to(src_mask.device)
+        limits = self.longest(src_mask.sum(1))
+        if prefix is not None:  # and at least one token more
+            limits = limits.maximum((prefix != PAD).sum(1) + 1)
+        return limits
+
+    def padded(self, model: EncoderDecoder, src: Tensor, src_mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the source and its mask, maybe with more padding."""
+        return src, src_mask
+
     def encode(self, model: EncoderDecoder, src: Tensor, src_mask: Tensor) -> Any:
-        """Return the memory of a source, maybe of one with more padding."""
+        """Return the memory of a source."""
         # Every step reads the memory: as torch multiplies it, without a copy in each step.
         return for_each_tensor(model.encode(src, src_mask), Tensor.contiguous)
 
@@ -209,16 +302,22 @@ class Search(ABC):
 
     @abstractmethod
     def search(
-        self, model: EncoderDecoder, memory: Any, limits: Tensor, backpointers: Backpointers
+        self, model: EncoderDecoder, memory: Any, request: Request, backpointers: Backpointers
     ) -> list[list[HypothesisEnd]]:
         """Return the ends of each sentence's hypotheses, best first.
 
         Args:
             model: in evaluation mode.
             memory: the encoded source.
-            limits: length limit of each sentence in tokens, ``(batch,)``.
+            request: the length limit of each sentence, and what else is asked for.
             backpointers: empty; record each call of ``model.step`` here.
         """
+
+
+def in_few_sizes(size: int) -> int:
+    """Return the next number of the form 2ⁿ or 3 · 2ⁿ, at least 8."""
+    power = 1 << max(3, (size - 1).bit_length())
+    return 3 * power // 4 if power > 8 and size <= 3 * power // 4 else power
 
 
 def removes_ended(position: int, device: torch.device) -> bool:
@@ -236,10 +335,28 @@ def best_tokens(model: EncoderDecoder, features: Tensor, count: int) -> tuple[Te
     ``IMPOSSIBLE`` tokens are left out. ``features`` are ``(rows, features)``,
     both results ``(rows, count)``, with fewer columns for a smaller vocabulary.
     """
-    parts = features.split(ROWS[_kind(features.device)])
-    chunks = [_best_of(model.logits(rows), count) for rows in parts]
+    chunks = [_best_of(model.logits(features[part]), count) for part in row_parts(features)]
     best, tokens = (torch.cat(parts) for parts in zip(*chunks, strict=True))
     return best, tokens
+
+
+def row_parts(rows: Tensor) -> Iterator[slice]:
+    """Yield slices of as many rows as may have their logits in memory at a time."""
+    size = ROWS[_kind(rows.device)]
+    for start in range(0, max(len(rows), 1), size):
+        yield slice(start, start + size)
+
+
+def token_log_probabilities(model: EncoderDecoder, features: Tensor) -> Tensor:
+    """Return the log-probabilities (float32 at least) of all tokens, ``(rows, vocabulary)``.
+
+    ``IMPOSSIBLE`` tokens have probability 0. ``features`` are ``(rows, features)``.
+    """
+    logits = model.logits(features)
+    logits = logits.float() if logits.dtype.itemsize < 4 else logits
+    for token in IMPOSSIBLE:
+        logits[:, token].fill_(float("-inf"))
+    return logits.log_softmax(1)
 
 
 def _best_of(logits: Tensor, count: int) -> tuple[Tensor, Tensor]:
@@ -309,7 +426,9 @@ def try_model(setting: str, model: EncoderDecoder, search: Search | None = None)
                         "position (docs/plugs/window.md)"
                     )
             else:
-                counts = [len(hypotheses) for hypotheses in search(model, src, src != PAD)]
+                mask = src != PAD
+                found = search(model, src, mask, lengths=mask.sum(1))
+                counts = [len(hypotheses) for hypotheses in found]
                 if len(counts) != len(src) or 0 in counts:
                     raise ValueError(
                         f"{counts} hypotheses for {len(src)} sources; find some for each"

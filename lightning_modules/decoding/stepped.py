@@ -8,15 +8,18 @@ from torch.nn.functional import pad
 from typing_extensions import override
 
 from datamodules.tokenization import PAD
-from lightning_modules.decoding.captured_search import captures, find_ends, in_few_sizes
+from lightning_modules.decoding.captured_search import captures, find_ends
+from lightning_modules.decoding.constraints import Constraints
 from lightning_modules.decoding.search import (
     Backpointers,
     Ends,
     HypothesisEnd,
+    Request,
     Search,
+    in_few_sizes,
     removes_ended,
 )
-from lightning_modules.variants.base import EncoderDecoder, select_batch
+from lightning_modules.variants.base import EncoderDecoder, Step, select_batch
 
 
 class StepChoice(NamedTuple):
@@ -38,25 +41,30 @@ class SteppedSearch(Search):
     ``(sentences,)``.
     """
 
+    constrains = True
     beam_size = 1  # number of prefixes of a sentence
 
+    def __init__(self, **limits: Any) -> None:
+        super().__init__(**limits)
+        self.constraints = Constraints(self)
+
     @abstractmethod
-    def first(self, limits: Tensor) -> Any:
-        """Return the empty prefixes of sentences with the length limits ``(sentences,)``."""
+    def first(self, request: Request) -> Any:
+        """Return the empty prefixes of sentences."""
 
     @abstractmethod
     def advance(
         self,
         model: EncoderDecoder,
         prefixes: Any,
-        features: Tensor,
+        decoded: Step,
         position: int | Tensor,
         with_prefix: Tensor | None = None,
     ) -> tuple[Any, StepChoice]:
         """Return the prefixes after the step at ``position``, from 0, and what the step has chosen.
 
-        ``features`` are ``(sentences × beam, features)``. Nothing waits for the device. The rows
-        ``with_prefix`` alone have a prefix; None for all rows.
+        ``decoded`` is the step of the model, with ``sentences × beam`` rows. Nothing waits for the
+        device. The rows ``with_prefix`` alone have a prefix; None for all rows.
         """
 
     @abstractmethod
@@ -76,35 +84,37 @@ class SteppedSearch(Search):
 
     @override
     def search(
-        self, model: EncoderDecoder, memory: Any, limits: Tensor, backpointers: Backpointers
+        self, model: EncoderDecoder, memory: Any, request: Request, backpointers: Backpointers
     ) -> list[list[HypothesisEnd]]:
         ends = None
         if captures(model):
-            ends = find_ends(self, model, memory, limits, backpointers)
+            ends = find_ends(self, model, memory, request, backpointers)
         if ends is None:
-            ends = self._find_ends(model, memory, limits, backpointers)
+            ends = self._find_ends(model, memory, request, backpointers)
         return [self.ranked(found) for found in ends]
 
     @override
-    def encode(self, model: EncoderDecoder, src: Tensor, src_mask: Tensor) -> Any:
+    def padded(self, model: EncoderDecoder, src: Tensor, src_mask: Tensor) -> tuple[Tensor, Tensor]:
         if captures(model):
             further = in_few_sizes(src.shape[1]) - src.shape[1]
             src, src_mask = pad(src, (0, further), value=PAD), pad(src_mask, (0, further))
-        return super().encode(model, src, src_mask)
+        return src, src_mask
 
     def _find_ends(
-        self, model: EncoderDecoder, memory: Any, limits: Tensor, backpointers: Backpointers
+        self, model: EncoderDecoder, memory: Any, request: Request, backpointers: Backpointers
     ) -> list[list[HypothesisEnd]]:
-        ends, prefixes = Ends(len(limits)), self.first(limits)
+        limits = request.limits
+        ends, prefixes = Ends(len(limits)), self.first(request)
         state, with_prefix = model.initial_state(memory), None
         if mixes := prefixes.rows.dim() > 1:
             state = select_batch(state, prefixes.rows)
             with_prefix = prefixes.sentences * self.beam_size
         for position in range(int(limits.max())):
             tokens, rows = prefixes.tokens.flatten(), prefixes.rows.flatten()
-            features, state, weights = model.step(memory, state, tokens)
-            backpointers.add(tokens, rows, weights)
-            prefixes, chosen = self.advance(model, prefixes, features, position, with_prefix)
+            decoded = model.step(memory, state, tokens)
+            state = decoded.state
+            backpointers.add(tokens, rows, decoded.weights)
+            prefixes, chosen = self.advance(model, prefixes, decoded, position, with_prefix)
             ends.add(*chosen)
             moves, with_prefix = mixes, None
             if removes_ended(position, limits.device):

@@ -38,6 +38,16 @@ from lightning_modules.training.validations import (
 from lightning_modules.variants import EncoderDecoder
 from lightning_modules.variants.base import DecoderOutput
 
+VALIDATION_SEARCH: dict[str, Any] = {
+    "max_ratio": 1.5,
+    "max_extra": 10,
+    "min_length": 0,
+    "no_repeat_ngram": 0,
+    "length": "free",  # else the choice of the best checkpoint would depend on how the test decodes
+    "bf16": False,
+    "int8": False,
+}
+"""Settings of the greedy search of validations, the same for every run."""
 VALIDATIONS = "validations"  # key in a checkpoint: loss and BLEU of each validation so far
 
 
@@ -87,7 +97,8 @@ class Translator(pl.LightningModule):
 
     def predict_step(self, batch: Batch, batch_idx: int = 0) -> list[Translation]:
         """Translate a batch with the configured search."""
-        hypotheses = self.search(self.model, *batch.source)
+        lengths = torch.from_numpy(batch.lengths[1])
+        hypotheses = self.search(self.model, *batch.source, lengths=lengths)
         return [Translation(*pair) for pair in zip(batch.ids.tolist(), hypotheses, strict=True)]
 
 
@@ -117,7 +128,7 @@ class TranslationModule(Translator):
         self.label_smoothing, self.teacher_forcing = label_smoothing, teacher_forcing
         self.validated: dict[int, str] = {}
         self._make_optimizer, self._make_scheduler = optimizer, scheduler
-        self._validation_search = GreedySearch(max_ratio=1.5, max_extra=10, bf16=False, int8=False)
+        self._validation_search = GreedySearch(**VALIDATION_SEARCH)
         self.losses = TrainingLosses()
         self._captured: CapturedUpdates | None = None  # made in the first update
         self._update_loss: Tensor | float = 0.0

@@ -4,7 +4,10 @@ from typing import Any
 
 from lightning_modules.decoding import BeamSearch, GreedySearch
 
-LIMITS: dict[str, Any] = {"max_ratio": 1.5, "max_extra": 10, "bf16": False, "int8": False}
+FREE: dict[str, Any] = {"min_length": 0, "no_repeat_ngram": 0, "length": "free"}
+LIMITS: dict[str, Any] = {
+    "max_ratio": 1.5, "max_extra": 10, **FREE, "bf16": False, "int8": False
+}  # fmt: skip
 
 
 def greedy_search(**limits: Any) -> GreedySearch:
@@ -12,6 +15,10 @@ def greedy_search(**limits: Any) -> GreedySearch:
 
 
 def beam_search(
-    beam_size: int = 4, length_penalty: float = 0.6, n_best: int = 1, **limits: Any
+    beam_size: int = 4,
+    length_penalty: float = 0.6,
+    n_best: int = 1,
+    coverage_penalty: float = 0.0,
+    **limits: Any,
 ) -> BeamSearch:
-    return BeamSearch(beam_size, length_penalty, n_best, **(LIMITS | limits))
+    return BeamSearch(beam_size, length_penalty, coverage_penalty, n_best, **(LIMITS | limits))

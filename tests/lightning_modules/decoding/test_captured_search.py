@@ -10,6 +10,7 @@ import torch
 from datamodules.tokenization import EOS
 from lightning_modules.decoding import SteppedSearch
 from lightning_modules.decoding import captured_search as captured
+from lightning_modules.decoding.search import in_few_sizes
 from lightning_modules.kernels.choice import PLAIN, Kernels, kernels_in_use, use_kernels
 from lightning_modules.variants import Ensemble
 from lightning_modules.variants.base import Step
@@ -242,8 +243,8 @@ def test_models_in_several_places_are_not_captured():
 
 
 def test_few_sizes_hold_all_numbers():
-    sizes = {captured.in_few_sizes(number) for number in range(1, 2000)}
+    sizes = {in_few_sizes(number) for number in range(1, 2000)}
     assert sorted(sizes)[:8] == [8, 12, 16, 24, 32, 48, 64, 96]
     for smaller, size in pairwise(sorted(sizes)):
-        assert captured.in_few_sizes(size) == size
-        assert captured.in_few_sizes(smaller + 1) == size
+        assert in_few_sizes(size) == size
+        assert in_few_sizes(smaller + 1) == size

@@ -8,7 +8,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from datamodules.tokenization import EOS
-from lightning_modules.decoding import Backpointers, Search
+from lightning_modules.decoding import Backpointers, Request, Search
 from lightning_modules.decoding import search as searching
 from tests.helpers.commands import ROOT
 from tests.helpers.host_waits import HostWaits
@@ -93,7 +93,7 @@ def waits_of(search: Search, name: str) -> tuple[list[int], int, bool]:
         # The encoder of a recurrent model reads lengths, which lie on the CPU.
         memory = model.encode(src, mask)
         before = mode.count
-        ends = search.search(model, memory, limits, backpointers)
+        ends = search.search(model, memory, Request(limits, src, mask, None), backpointers)
         paths = backpointers.trace([end for found in ends for end in found])
     steps = [later - earlier for earlier, later in pairwise(counts)]
     return steps, mode.count - before - sum(steps), paths[0][1] is not None

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from datamodules.tokenization import BOS, EOS
-from lightning_modules.decoding import GreedySearch, HypothesisEnd, Search
+from lightning_modules.decoding import GreedySearch, HypothesisEnd, Request, Search
 from lightning_modules.decoding.search import try_model
 from lightning_modules.runs.files import read_predictions
 from tests.helpers.commands import TESTED, TINY, example, mistake, places, succeed
@@ -23,25 +23,24 @@ class Unfinished(Search):
 
 
 class Strict(Search):
-    def __init__(
-        self, max_ratio: float, max_extra: int, bf16: bool, int8: bool, width: int
-    ) -> None:
-        super().__init__(max_ratio, max_extra, bf16, int8)
+    def __init__(self, width: int, **limits: Any) -> None:
+        super().__init__(**limits)
 
-    def search(self, model: Any, memory: Any, limits: torch.Tensor, backpointers: Any) -> Any: ...
+    def search(self, model: Any, memory: Any, request: Request, backpointers: Any) -> Any: ...
 
 
 class Shapeless(Search):
     """Takes one token for a batch of sources."""
 
-    def search(self, model: Any, memory: Any, limits: torch.Tensor, backpointers: Any) -> Any:
+    def search(self, model: Any, memory: Any, request: Request, backpointers: Any) -> Any:
         return model.step(memory, model.initial_state(memory), torch.tensor([BOS]))
 
 
 class Partial(Search):
     """Finds no translation of the second source."""
 
-    def search(self, model: Any, memory: Any, limits: torch.Tensor, backpointers: Any) -> Any:
+    def search(self, model: Any, memory: Any, request: Request, backpointers: Any) -> Any:
+        limits = request.limits
         tokens = torch.full_like(limits, BOS)
         _, _, weights = model.step(memory, model.initial_state(memory), tokens)
         backpointers.add(tokens, torch.arange(len(limits)), weights)
