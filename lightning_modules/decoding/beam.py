@@ -35,7 +35,7 @@ class Beams(NamedTuple):
 class Coverage(NamedTuple):
     """The coverage penalty of Wu et al. 2016, eq. 14: how much of the source was attended to."""
 
-    strength: float  # β
+    strength: float | None  # β; None without the penalty
 
     def start(self, request: Request, beam_size: int) -> Tensor | tuple[()]:
         """Return the sum of weights so far, ``(sentences, beam, src)``; () without a penalty."""
@@ -54,7 +54,7 @@ class Coverage(NamedTuple):
         if weights is None:
             raise UserError(
                 f"decoding.coverage_penalty={self.strength}: this model has no attention; set "
-                "decoding.coverage_penalty=0"
+                "decoding.coverage_penalty=null"
             )
         covered = coverage.flatten(0, 1) + weights
         return covered.index_select(0, rows.flatten()).view_as(coverage)
@@ -87,7 +87,7 @@ class BeamSearch(SteppedSearch):
     Args:
         beam_size: 1 gives the greedy translation.
         length_penalty: α; 0 ranks by log-probability.
-        coverage_penalty: β; 0 for none, else the model must have attention.
+        coverage_penalty: β, for a model with attention; None for no such penalty.
         n_best: number of hypotheses returned for each sentence, at most ``beam_size``.
         limits: see ``Search``.
     """
@@ -96,7 +96,7 @@ class BeamSearch(SteppedSearch):
         self,
         beam_size: int,
         length_penalty: float,
-        coverage_penalty: float,
+        coverage_penalty: float | None,
         n_best: int,
         **limits: Any,
     ) -> None:

@@ -25,8 +25,6 @@ ROWS = {"cpu": 512, "gpu": 8192}
 STEPS_TO_REMOVAL = {"cpu": 1, "gpu": 8}
 """Steps of a search until what has ended leaves the batch, for which the processor waits for a
 GPU."""
-Length = Literal["free", "reference"]
-"""What decides the length of a translation: the search, or the reference (an oracle)."""
 BEYOND = 5  # how far `try_model` decodes beyond a window at the end of a source
 
 
@@ -169,9 +167,10 @@ class Search(ABC):
     Args:
         max_ratio: target tokens per source token.
         max_extra: further target tokens.
-        min_length: tokens before which EOS does not come; the length limit still holds.
-        no_repeat_ngram: length of the n-grams that no hypothesis repeats; 0 for none.
-        length: ``reference`` for hypotheses exactly as long as the reference.
+        min_length: tokens before which EOS does not come; the length limit still holds. None for
+            no such number.
+        no_repeat_ngram: length of the n-grams that no hypothesis repeats; None for repetitions.
+        length: ``reference`` for hypotheses exactly as long as the reference; None for any length.
         bf16: multiply in bfloat16, independent of the trainer's precision.
         int8: multiply in integers of eight bits, on a CPU.
 
@@ -185,9 +184,9 @@ class Search(ABC):
         self,
         max_ratio: float,
         max_extra: int,
-        min_length: int,
-        no_repeat_ngram: int,
-        length: Length,
+        min_length: int | None,
+        no_repeat_ngram: int | None,
+        length: Literal["reference"] | None,
         bf16: bool,
         int8: bool,
     ) -> None:
@@ -205,15 +204,17 @@ class Search(ABC):
         self.length = length
         self.bf16 = bf16
         self.int8 = int8
-        asked = {
-            f"min_length={min_length}": min_length,
-            f"no_repeat_ngram={no_repeat_ngram}": no_repeat_ngram,
-            f"length={length}": length != "free",
+        constraints = {
+            "min_length": min_length,
+            "no_repeat_ngram": no_repeat_ngram,
+            "length": length,
         }
-        for setting, is_on in asked.items():
-            if is_on and not self.constrains:
-                name = type(self).__name__
-                raise ValueError(f"decoding.{setting}: {name} does not respect it; leave it out")
+        for setting, value in constraints.items():
+            if value is not None and not self.constrains:
+                raise ValueError(
+                    f"decoding.{setting}={value}: {type(self).__name__} does not respect it; set "
+                    f"decoding.{setting}=null"
+                )
 
     @torch.no_grad()
     def __call__(
@@ -279,7 +280,7 @@ class Search(ABC):
             if lengths is None:
                 raise UserError(
                     "decoding.length=reference: there are no references here; set "
-                    "decoding.length=free"
+                    "decoding.length=null"
                 )
             return lengths.to(src_mask.device)
         limits = self.longest(src_mask.sum(1))

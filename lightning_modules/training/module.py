@@ -41,9 +41,9 @@ from lightning_modules.variants.base import DecoderOutput
 VALIDATION_SEARCH: dict[str, Any] = {
     "max_ratio": 1.5,
     "max_extra": 10,
-    "min_length": 0,
-    "no_repeat_ngram": 0,
-    "length": "free",  # else the choice of the best checkpoint would depend on how the test decodes
+    "min_length": None,
+    "no_repeat_ngram": None,
+    "length": None,
     "bf16": False,
     "int8": False,
 }

@@ -4,7 +4,8 @@ from typing import Any
 
 from lightning_modules.decoding import BeamSearch, GreedySearch
 
-FREE: dict[str, Any] = {"min_length": 0, "no_repeat_ngram": 0, "length": "free"}
+FREE: dict[str, Any] = {"min_length": None, "no_repeat_ngram": None, "length": None}
+"""No constraint."""
 LIMITS: dict[str, Any] = {
     "max_ratio": 1.5, "max_extra": 10, **FREE, "bf16": False, "int8": False
 }  # fmt: skip
@@ -18,7 +19,7 @@ def beam_search(
     beam_size: int = 4,
     length_penalty: float = 0.6,
     n_best: int = 1,
-    coverage_penalty: float = 0.0,
+    coverage_penalty: float | None = None,
     **limits: Any,
 ) -> BeamSearch:
     return BeamSearch(beam_size, length_penalty, coverage_penalty, n_best, **(LIMITS | limits))

@@ -130,7 +130,7 @@ def all_allowed(search: SteppedSearch, prefix: Tensor | None) -> list[list[list[
     found = []
     for number, limit in enumerate(limits_of(search, prefix)):
         forced = prefix_of(prefix, number)[: limit if references[number] is None else limit - 1]
-        least, ngram = search.min_length, search.no_repeat_ngram
+        least, ngram = search.min_length or 0, search.no_repeat_ngram or 0
         found.append(
             [
                 tokens
@@ -172,8 +172,8 @@ def step_by_step(name: str, search: SteppedSearch, prefix: Tensor | None) -> Any
         tokens: list[int] = []
         while tokens not in possible:
             following = {each[len(tokens)] for each in possible if each[: len(tokens)] == tokens}
-            tokens = max(([*tokens, token] for token in following), key=lambda each: table[*each]  # noqa: B023
-            )
+            scored = [(table[*tokens, token], [*tokens, token]) for token in following]
+            tokens = max(scored)[1]
         found.append((tokens, table[*tokens]))
     return found
 
