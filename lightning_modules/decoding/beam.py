@@ -3,7 +3,6 @@
 import math
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor
 from typing_extensions import override
@@ -157,12 +156,8 @@ class BeamSearch(SteppedSearch):
         return prefixes.totals.isfinite()
 
     @override
-    def kept(self, prefixes: Beams) -> tuple[Tensor, Tensor]:
-        present = self.going(prefixes).cpu().numpy()
-        kept = np.flatnonzero(present.any(1))
-        indices = kept, np.flatnonzero(present[kept])
-        sentences, rows = (torch.from_numpy(index).to(prefixes.totals.device) for index in indices)
-        return sentences, rows
+    def first_rows(self, sentences: Tensor) -> Tensor | None:
+        return sentences * self.beam_size
 
     def _continue(
         self,
@@ -174,11 +169,33 @@ class BeamSearch(SteppedSearch):
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Return the best continuations of each sentence, best first, one for each place.
 
-        ``features`` are ``(sentences × beam, features)``. Logits are computed for the rows
-        ``with_prefix`` alone; None for all rows. Returns log-probabilities (-inf beyond the last
-        place), rows of the continued prefixes, and tokens, each ``(sentences, beam)``.
+        See ``_scores`` for the arguments. Returns log-probabilities (-inf beyond the last place),
+        rows of the continued prefixes, and tokens, each ``(sentences, beam)``.
         """
-        count, totals = len(beams.totals), beams.totals.view(-1, 1)
+        count = len(beams.totals)
+        scores, tokens = self._scores(model, beams, features, position, with_prefix)
+        continued, index = scores.view(count, -1).topk(self.beam_size)
+        ranks = torch.arange(self.beam_size, device=index.device)
+        continued = continued.masked_fill(ranks >= beams.places.unsqueeze(1), -math.inf)
+        first = torch.arange(count, device=index.device).unsqueeze(1) * self.beam_size
+        rows = first + index // scores.shape[1]
+        return continued, rows, tokens.view(count, -1).gather(1, index)
+
+    def _scores(
+        self,
+        model: EncoderDecoder,
+        beams: Beams,
+        features: Tensor,
+        position: int | Tensor,
+        with_prefix: Tensor | None,
+    ) -> tuple[Tensor, Tensor]:
+        """Return log-probabilities and last tokens of the ``beam_size`` best continuations of rows.
+
+        ``features`` are ``(sentences × beam, features)``. Logits are computed for the rows
+        ``with_prefix`` alone; None for all rows. Both results are ``(sentences × beam, tokens)``,
+        with -inf where there is no prefix.
+        """
+        totals = beams.totals.view(-1, 1)
         read = features if with_prefix is None else features.index_select(0, with_prefix)
         best, tokens = self.constraints.best(
             model, read, self.beam_size, beams.bounds, position, with_prefix
@@ -187,13 +204,7 @@ class BeamSearch(SteppedSearch):
             shape = len(totals), best.shape[1]
             best = best.new_zeros(shape).index_copy_(0, with_prefix, best)
             tokens = tokens.new_zeros(shape).index_copy_(0, with_prefix, tokens)
-        scores = (totals + best).masked_fill_(~totals.isfinite(), -math.inf)
-        continued, index = scores.view(count, -1).topk(self.beam_size)
-        ranks = torch.arange(self.beam_size, device=index.device)
-        continued = continued.masked_fill(ranks >= beams.places.unsqueeze(1), -math.inf)
-        first = torch.arange(count, device=index.device).unsqueeze(1) * self.beam_size
-        rows = first + index // best.shape[1]
-        return continued, rows, tokens.view(count, -1).gather(1, index)
+        return (totals + best).masked_fill_(~totals.isfinite(), -math.inf), tokens
 
     def _without(
         self,

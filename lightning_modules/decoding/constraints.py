@@ -6,6 +6,7 @@ token. Without any constraint nothing is computed.
 """
 
 import math
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import torch
@@ -77,20 +78,37 @@ class Constraints:
     ) -> tuple[Tensor, Tensor]:
         """Return ``best_tokens`` within bounds, -inf where fewer than ``count`` are allowed.
 
-        ``features`` are those of all rows of ``bounds``, or of the ``chosen`` rows, ``(rows,)``.
+        See ``log_probabilities`` for the arguments.
         """
         if not bounds:
             return best_tokens(model, features, count)
-        rows = for_each_tensor(bounds, lambda each: each.flatten(0, 1))
-        rows = rows if chosen is None else select_batch(rows, chosen)
-        found = []
-        for part in row_parts(features):
-            within = for_each_tensor(rows, lambda each, part=part: each[part])  # type: ignore[misc]
-            scores = token_log_probabilities(model, features[part])
-            scores = self.allowed(scores, within, position)
-            found.append(scores.topk(min(count, scores.shape[1])))
+        every = self.log_probabilities(model, features, bounds, position, chosen)
+        found = [scores.topk(min(count, scores.shape[1])) for _, scores in every]
         best, tokens = (torch.cat(parts) for parts in zip(*found, strict=True))
         return best, tokens
+
+    def log_probabilities(
+        self,
+        model: EncoderDecoder,
+        features: Tensor,
+        bounds: Bounds | tuple[()],
+        position: int | Tensor,
+        chosen: Tensor | None = None,
+    ) -> Iterator[tuple[slice, Tensor]]:
+        """Yield parts of the rows, and the log-probabilities ``(rows, vocabulary)`` of each part.
+
+        -inf stands for what the bounds rule out. ``features`` are those of all rows of ``bounds``,
+        or of the ``chosen`` rows, ``(rows,)``.
+        """
+        rows: Any = for_each_tensor(bounds, lambda each: each.flatten(0, 1))
+        if chosen is not None:
+            rows = select_batch(rows, chosen)
+        for part in row_parts(features):
+            scores = token_log_probabilities(model, features[part])
+            if rows:
+                within = Bounds(*(None if each is None else each[part] for each in rows))
+                scores = self.allowed(scores, within, position)
+            yield part, scores
 
     def allowed(self, scores: Tensor, bounds: Bounds, position: int | Tensor) -> Tensor:
         """Return scores ``(rows, vocabulary)`` with -inf for what the bounds rule out.

@@ -349,12 +349,11 @@ def row_parts(rows: Tensor) -> Iterator[slice]:
 
 
 def token_log_probabilities(model: EncoderDecoder, features: Tensor) -> Tensor:
-    """Return the log-probabilities (float32 at least) of all tokens, ``(rows, vocabulary)``.
+    """Return the log-probabilities (float32) of all tokens, ``(rows, vocabulary)``.
 
     ``IMPOSSIBLE`` tokens have probability 0. ``features`` are ``(rows, features)``.
     """
-    logits = model.logits(features)
-    logits = logits.float() if logits.dtype.itemsize < 4 else logits
+    logits = model.logits(features).float()
     for token in IMPOSSIBLE:
         logits[:, token].fill_(float("-inf"))
     return logits.log_softmax(1)

@@ -3,6 +3,8 @@
 from abc import abstractmethod
 from typing import Any, NamedTuple
 
+import numpy as np
+import torch
 from torch import Tensor
 from torch.nn.functional import pad
 from typing_extensions import override
@@ -71,12 +73,23 @@ class SteppedSearch(Search):
     def going(self, prefixes: Any) -> Tensor:
         """Return where a sentence has prefixes left: ``(sentences,)``, or with beams."""
 
+    def first_rows(self, sentences: Tensor) -> Tensor | None:
+        """Return the rows of ``sentences`` that begin with a prefix; None for all rows."""
+        return None
+
     def kept(self, prefixes: Any) -> tuple[Tensor, Tensor | None]:
         """Return the sentences with prefixes left, and which rows of these have prefixes.
 
         The processor waits for the device once.
         """
-        return self.going(prefixes).nonzero().squeeze(1), None
+        going = self.going(prefixes)
+        if going.dim() == 1:
+            return going.nonzero().squeeze(1), None
+        present = going.cpu().numpy()
+        kept = np.flatnonzero(present.any(1))
+        indices = kept, np.flatnonzero(present[kept])
+        sentences, rows = (torch.from_numpy(index).to(going.device) for index in indices)
+        return sentences, rows
 
     def ranked(self, found: list[HypothesisEnd]) -> list[HypothesisEnd]:
         """Return the best of a sentence's hypotheses, whose scores are log-probabilities."""
@@ -105,10 +118,9 @@ class SteppedSearch(Search):
     ) -> list[list[HypothesisEnd]]:
         limits = request.limits
         ends, prefixes = Ends(len(limits)), self.first(request)
-        state, with_prefix = model.initial_state(memory), None
+        state, with_prefix = model.initial_state(memory), self.first_rows(prefixes.sentences)
         if mixes := prefixes.rows.dim() > 1:
             state = select_batch(state, prefixes.rows)
-            with_prefix = prefixes.sentences * self.beam_size
         for position in range(int(limits.max())):
             tokens, rows = prefixes.tokens.flatten(), prefixes.rows.flatten()
             decoded = model.step(memory, state, tokens)
