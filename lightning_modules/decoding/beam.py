@@ -8,8 +8,8 @@ from torch import Tensor
 from typing_extensions import override
 
 from datamodules.errors import UserError
-from datamodules.tokenization import BOS, EOS
-from lightning_modules.decoding.search import HypothesisEnd, Request
+from datamodules.tokenization import BOS, EOS, Tokenizer
+from lightning_modules.decoding.search import HypothesisEnd, Request, attends
 from lightning_modules.decoding.stepped import StepChoice, SteppedSearch
 from lightning_modules.variants.base import EncoderDecoder, Step
 
@@ -44,18 +44,11 @@ class Coverage(NamedTuple):
         return (~request.src_mask).float().unsqueeze(1).repeat(1, beam_size, 1)
 
     def after(self, coverage: Any, rows: Tensor, weights: Tensor | None) -> Any:
-        """Return the sums after a step with weights ``(rows, src)``, continued as in ``rows``.
-
-        Raises ``UserError`` without weights.
-        """
+        """Return the sums after a step with weights ``(rows, src)``, continued as in ``rows``."""
         if not self.strength:
             return coverage
-        if weights is None:
-            raise UserError(
-                f"decoding.coverage_penalty={self.strength}: this model has no attention; set "
-                "decoding.coverage_penalty=null"
-            )
-        covered = coverage.flatten(0, 1) + weights
+        assert weights is not None  # see `BeamSearch.prepare`
+        covered = coverage.flatten(0, 1) + weights.float()
         return covered.index_select(0, rows.flatten()).view_as(coverage)
 
     def with_penalty(self, totals: Tensor, coverage: Any, length_penalty: Any) -> Tensor:
@@ -106,6 +99,14 @@ class BeamSearch(SteppedSearch):
         self.length_penalty = length_penalty
         self.coverage = Coverage(coverage_penalty)
         self.n_best = n_best
+
+    @override
+    def prepare(self, model: EncoderDecoder, target: Tokenizer) -> None:
+        if self.coverage.strength and not attends(model):
+            raise UserError(
+                f"decoding.coverage_penalty={self.coverage.strength}: this model has no attention; "
+                "set decoding.coverage_penalty=null"
+            )
 
     @override
     def first(self, request: Request) -> Beams:

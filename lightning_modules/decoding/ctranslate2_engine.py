@@ -195,6 +195,13 @@ def _expressible(model: EncoderDecoder, search: Search) -> Transformer:
         raise UserError(f"{SETTING}: needs one Transformer, not a model {kind}; set engine=torch")
     if type(search) not in (GreedySearch, BeamSearch):
         raise UserError(f"{SETTING}: has greedy and beam search alone; set decoding=beam")
+    for setting in ("min_length", "no_repeat_ngram", "length"):
+        if (value := getattr(search, setting)) is not None:
+            raise UserError(
+                f"{SETTING}: respects no decoding.{setting}={value}; set engine=torch"
+            )
+    if isinstance(search, BeamSearch) and search.coverage.strength:
+        raise UserError(f"{SETTING}: has no decoding.coverage_penalty; set engine=torch")
     if search.bf16:
         raise UserError(f"{SETTING}: computes in float32 or int8; set decoding.bf16=false")
     if not all(_is_whole(layer) for layer in (*model.encoder, *model.decoder)):

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from datamodules.errors import UserError, one_line
-from datamodules.tokenization import BOS, EOS, PAD, UNK
+from datamodules.tokenization import BOS, EOS, PAD, UNK, Tokenizer
 from lightning_modules.attention.build import exact_shapes
 from lightning_modules.kernels.choice import computes_by_rows
 from lightning_modules.kernels.precision import search_autocast
@@ -88,6 +89,15 @@ class Backpointers:
         """Return the tokens of each hypothesis and their weights ``(tokens, src)``, on the CPU."""
         if not ends:
             return []
+        tokens, rows = self._paths(ends)
+        return list(zip(tokens, self._weights_at(rows), strict=True))
+
+    def tokens(self, ends: Sequence[HypothesisEnd]) -> list[list[int]]:
+        """Return the tokens of each hypothesis."""
+        return self._paths(ends)[0] if ends else []
+
+    def _paths(self, ends: Sequence[HypothesisEnd]) -> tuple[list[list[int]], NDArray]:
+        """Return the tokens of each hypothesis, and its rows ``(calls, hypotheses)``."""
         sizes = np.cumsum([len(tokens) for tokens in self._tokens])[:-1]
         last_tokens, parents = (
             np.split(on_host(column), sizes) for column in (self._tokens, self._parents)
@@ -101,8 +111,7 @@ class Backpointers:
             going = rows[step] >= 0
             tokens[step - 1, going] = last_tokens[step][rows[step, going]]
             rows[step - 1, going] = parents[step][rows[step, going]]
-        paths = [tokens[: step + 1, number].tolist() for number, step in enumerate(steps)]
-        return list(zip(paths, self._weights_at(rows), strict=True))
+        return [tokens[: step + 1, number].tolist() for number, step in enumerate(steps)], rows
 
     def _weights_at(self, rows: NDArray) -> Sequence[Tensor | None]:
         """Return the weights at ``rows`` ``(calls, hypotheses)``; -1 for no row.
@@ -215,6 +224,13 @@ class Search(ABC):
                     f"decoding.{setting}={value}: {type(self).__name__} does not respect it; set "
                     f"decoding.{setting}=null"
                 )
+
+    def prepare(self, model: EncoderDecoder, target: Tokenizer) -> None:
+        """Take what the search needs besides batches, before any; ``target`` cuts target text.
+
+        Raises ``UserError`` for a model that the search cannot use.
+        """
+        return
 
     @torch.no_grad()
     def __call__(
@@ -404,7 +420,7 @@ def try_model(setting: str, model: EncoderDecoder, search: Search | None = None)
         UserError: begins with ``setting``; for an error, for numbers that are not finite, or for a
             source without a hypothesis.
     """
-    limit, was_training = model.limit(), model.training
+    limit = model.limit()
     # Batch, source and target differ in size, so that no wrong shape fits by chance.
     rows = [[UNK, UNK, UNK, EOS], [UNK, EOS, PAD, PAD], [EOS, PAD, PAD, PAD]]
     longest = BEYOND + len(rows[0]) + max(getattr(m, "half_width", 0) for m in model.modules())
@@ -413,10 +429,8 @@ def try_model(setting: str, model: EncoderDecoder, search: Search | None = None)
         longest = min(longest, limit.tgt_tokens or longest)
     src = torch.tensor(rows, device=model.device)
     tgt = torch.full((len(rows), longest), UNK, device=model.device)
-    devices = [model.device] if model.device.type == "cuda" else []
-    model.eval()
     try:
-        with torch.random.fork_rng(devices), torch.no_grad():
+        with undisturbed(model):
             if search is None:
                 with exact_shapes(model):
                     decoded = model.decode(model.encode(src, src != PAD), tgt)
@@ -436,5 +450,25 @@ def try_model(setting: str, model: EncoderDecoder, search: Search | None = None)
     except Exception as error:  # a user's class may raise anything
         why = f"{type(error).__name__}: {one_line(error)}"
         raise UserError(f"{setting}: fails on three short sentences: {why}") from error
+
+
+@contextmanager
+def undisturbed(model: EncoderDecoder) -> Iterator[None]:
+    """Compute in evaluation mode; random numbers and the mode of the model stay as they are."""
+    was_training = model.training
+    model.eval()
+    try:
+        devices = [model.device] if model.device.type == "cuda" else []
+        with torch.random.fork_rng(devices), torch.no_grad():
+            yield
     finally:
         model.train(was_training)
+
+
+def attends(model: EncoderDecoder) -> bool:
+    """Return whether the steps of a model give attention weights."""
+    src = torch.tensor([[UNK, EOS]], device=model.device)
+    with undisturbed(model):
+        memory = model.encode(src, src != PAD)
+        step = model.step(memory, model.initial_state(memory), torch.full_like(src[:, 0], BOS))
+    return step.weights is not None

@@ -74,7 +74,7 @@ def score_on_ranks(config: DictConfig, scoring: Scoring, job: Job) -> float | No
     run_config = trained.config.copy()
     for key in OF_THE_TEST:
         run_config[key] = config[key]
-    search = factories.build_search(run_config, trained.model)
+    search = factories.build_search(run_config, trained.model, trained.tokenizers.target)
     module = Translator(trained.model, search, run_config.seeds.decoding)
     callbacks: list[pl.Callback] = [EndOnSignals()]
     if is_rank_zero():

@@ -238,15 +238,20 @@ def is_own(name: str) -> bool:
     return "." in name and not name.startswith("lightning_modules.")
 
 
-def build_search(config: DictConfig, model: EncoderDecoder) -> Search:
-    """Build a search; try a user's search with ``model`` first. Raises ``UserError``."""
+def build_search(config: DictConfig, model: EncoderDecoder, target: Tokenizer) -> Search:
+    """Build a search; try a user's search with ``model`` first. Raises ``UserError``.
+
+    ``target`` cuts the text of the target language.
+    """
     name = config.decoding._target_
     others = NO_ARGUMENTS["decoding"]
-    settings = {key: value for key, value in config.decoding.items() if key not in others}
+    decoding: Any = OmegaConf.to_container(config.decoding, resolve=True)
+    settings = {key: value for key, value in decoding.items() if key not in others}
     own = OmegaConf.create({"decoding": settings})
     if is_own(name):
         try_model(f"decoding._target_={name}", model, build(own, "decoding"))
     search: Search = build(own, "decoding")
+    search.prepare(model, target)
     return search
 
 

@@ -124,7 +124,7 @@ def build_module(
         target=data.tokenizers.target,
         optimizer=optimizer,
         scheduler=scheduler,
-        search=factories.build_search(config, model),
+        search=factories.build_search(config, model, data.tokenizers.target),
         label_smoothing=config.label_smoothing,
         config=record,
         teacher_forcing=teacher_forcing,

@@ -236,8 +236,11 @@ def test_the_coverage_penalty_is_that_of_wu_et_al(name):
 
 
 def test_coverage_needs_attention():
+    search, target = beam_search(coverage_penalty=0.2), Words.learn([["a"]], SETTINGS)
+    for name in ("bahdanau", "transformer"):
+        search.prepare(small_model(name), target)
     with pytest.raises(UserError, match=r"decoding.coverage_penalty=0.2: this model has no att"):
-        beam_search(coverage_penalty=0.2)(small_model("seq2seq"), *sentences([3]))
+        search.prepare(small_model("seq2seq"), target)
 
 
 SEARCHES: dict[str, Callable[[], SteppedSearch]] = {
