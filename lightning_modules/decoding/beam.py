@@ -27,11 +27,11 @@ class Beams(NamedTuple):
     best: Tensor
     """Scores of the best finished hypotheses, best first, ``(sentences, n_best)``; -inf for none.
     """
-    coverage: Any  # see `Coverage.start`
+    coverage: Any  # see `CoveragePenalty.start`
     bounds: Any  # see `Constraints.start`
 
 
-class Coverage(NamedTuple):
+class CoveragePenalty(NamedTuple):
     """The coverage penalty of Wu et al. 2016, eq. 14: how much of the source was attended to."""
 
     strength: float | None  # β; None without the penalty
@@ -97,7 +97,7 @@ class BeamSearch(SteppedSearch):
             raise ValueError(f"decoding.n_best={n_best}: must be at most beam_size={beam_size}")
         self.beam_size = beam_size
         self.length_penalty = length_penalty
-        self.coverage = Coverage(coverage_penalty)
+        self.coverage = CoveragePenalty(coverage_penalty)
         self.n_best = n_best
 
     @override

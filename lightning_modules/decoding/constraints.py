@@ -24,7 +24,7 @@ from lightning_modules.decoding.search import (
 from lightning_modules.variants.base import EncoderDecoder, for_each_tensor, select_batch
 
 
-class Bounds(NamedTuple):
+class ConstraintState(NamedTuple):
     """What the next token of each prefix must respect; None for a constraint that is off.
 
     As tensors of a search they are ``(sentences, beam, …)``, or by row ``(rows, …)``.
@@ -43,7 +43,7 @@ class Constraints:
         self._ngram = search.no_repeat_ngram
         self._exact = search.length == "reference"
 
-    def start(self, request: Request, beam_size: int) -> Bounds | tuple[()]:
+    def start(self, request: Request, beam_size: int) -> ConstraintState | tuple[()]:
         """Return the bounds of empty prefixes, ``beam_size`` for each sentence; () for none."""
         limits, prefix = request.limits, request.prefix
         if not self._exact and prefix is None and not self._min_length and not self._ngram:
@@ -62,7 +62,7 @@ class Constraints:
             forced = forced.scatter(1, least.unsqueeze(1), EOS)
         elif self._min_length:
             least = torch.full_like(limits, self._min_length)
-        bounds = Bounds(least, forced, blank if self._ngram else None)
+        bounds = ConstraintState(least, forced, blank if self._ngram else None)
         return for_each_tensor(  # type: ignore[no-any-return]
             bounds, lambda each: torch.stack([each] * beam_size, 1)
         )
@@ -72,7 +72,7 @@ class Constraints:
         model: EncoderDecoder,
         features: Tensor,
         count: int,
-        bounds: Bounds | tuple[()],
+        bounds: ConstraintState | tuple[()],
         position: int | Tensor,
         chosen: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
@@ -91,7 +91,7 @@ class Constraints:
         self,
         model: EncoderDecoder,
         features: Tensor,
-        bounds: Bounds | tuple[()],
+        bounds: ConstraintState | tuple[()],
         position: int | Tensor,
         chosen: Tensor | None = None,
     ) -> Iterator[tuple[slice, Tensor]]:
@@ -106,11 +106,11 @@ class Constraints:
         for part in row_parts(features):
             scores = token_log_probabilities(model, features[part])
             if rows:
-                within = Bounds(*(None if each is None else each[part] for each in rows))
+                within = ConstraintState(*(None if each is None else each[part] for each in rows))
                 scores = self.allowed(scores, within, position)
             yield part, scores
 
-    def allowed(self, scores: Tensor, bounds: Bounds, position: int | Tensor) -> Tensor:
+    def allowed(self, scores: Tensor, bounds: ConstraintState, position: int | Tensor) -> Tensor:
         """Return scores ``(rows, vocabulary)`` with -inf for what the bounds rule out.
 
         The token at ``position``, from 0, is chosen by these scores, which may change in place.

@@ -26,6 +26,7 @@ from lightning_modules.runs.paths import BEST, checkpoint_file, last_file
 from lightning_modules.runs.provenance import HARNESS
 from lightning_modules.runs.setting_search import is_known, unknown_key
 from lightning_modules.runs.settings import (
+    OF_CANDIDATES,
     flatten,
     group_files,
     is_read_by,
@@ -109,7 +110,7 @@ def _read_as_meant(config: DictConfig, overrides: Iterable[str]) -> None:
     """Turn numbers of texts into texts, as written in an override, and 1e6 into a whole number."""
     written = {key_of(each): value_of(each) for each in overrides}
     for key, value in flatten(OmegaConf.to_container(config)).items():  # type: ignore[arg-type]
-        setting = settings().get(OF_A_CORPUS.sub("data.", key))
+        setting = settings().get(_listed(key))
         if setting is not None and not isinstance(value, str | dict | None):
             meant = setting.type.meant(value, written.get(key))
             if meant is not value:
@@ -173,13 +174,18 @@ def _check_values(values: Mapping[str, Any]) -> None:
     own = tuple(_groups_of_classes(values, PACKAGES, ("_target_",)))
     for key, value in values.items():
         _check_parent(key)
-        setting = settings().get(OF_A_CORPUS.sub("data.", key))
+        setting = settings().get(_listed(key))
         if setting is None or (isinstance(value, str) and (value == MISSING or "${" in value)):
             continue
         if key.startswith(own) and not key.endswith("._target_"):
             continue
         if not setting.type.allows(value):
             raise UserError(f"{key}={_shown(value)}: give {setting.type}")
+
+
+def _listed(key: str) -> str:
+    """Return the key whose entry describes a key, which may be of a corpus of a mixture."""
+    return OF_CANDIDATES.sub("decoding.", OF_A_CORPUS.sub("data.", key))
 
 
 def _shown(value: Any) -> str:

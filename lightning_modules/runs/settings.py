@@ -148,6 +148,8 @@ RESULTS: tuple[Effect, ...] = ("weights", "test")  # effects on the results of a
 PREPARED = ("comparison", "condition", "recipe", "tier")
 """Groups whose files set keys of other groups."""
 LAST = (*PREPARED, "task")
+OF_CANDIDATES = re.compile(r"^decoding\.candidates\.")
+"""Beginning of the keys of the search for candidates, which has the settings of any search."""
 INHERITED = ("affects", "by", "condition", "tasks")
 _OVERRIDE = re.compile(r"[+~]*(?P<key>[^=@]+)(@[^=]*)?(=(?P<value>.*))?", re.DOTALL)
 
@@ -233,6 +235,7 @@ def _values(file: Path) -> Iterator[tuple[str, Any]]:
 
 def setting_of(key: str) -> Setting | None:
     """Return the entry of a key, or else of the nearest group; None for an unknown key."""
+    key = OF_CANDIDATES.sub("decoding.", key)
     while key:
         if key in settings():
             return settings()[key]

@@ -307,7 +307,7 @@ def test_a_task_takes_what_it_reads(task, overrides):
         ("batching.max_token", "did you mean batching.max_tokens?"),
         ("lr", "did you mean optimizer.lr?"),
         ("beam_size", "did you mean decoding.beam_size?"),
-        ("decoding.beam_size", "choose decoding=beam"),
+        ("decoding.beam_size", "choose decoding=beam or decoding=diverse"),
         ("budget.updates", "choose budget=updates"),
         ("input", "choose task=translate"),
         ("data.root", "choose data=canlaw or data=multi30k or data=text or data=wmt_en_de"),

@@ -15,7 +15,14 @@ from datamodules.huggingface import HuggingFaceCorpus
 from datamodules.mixture import MixtureCorpus
 from datamodules.text import TextCorpus
 from datamodules.tokenization import TokenizerSettings
-from lightning_modules.decoding import BeamSearch, GreedySearch
+from lightning_modules.decoding import (
+    BeamSearch,
+    DiverseBeamSearch,
+    GreedySearch,
+    MinimumBayesRisk,
+    SamplingSearch,
+    Search,
+)
 from lightning_modules.runs.paths import CONF
 from lightning_modules.runs.settings import (
     ValueType,
@@ -40,7 +47,8 @@ TAKERS = [
     ("tokenizer", TokenizerSettings), ("teacher_forcing", TeacherForcing),
     ("data", GrammarCorpus), ("data", Knobs), ("data", TextCorpus),
     ("data", HuggingFaceCorpus), ("data", MixtureCorpus), ("decoding", BeamSearch),
-    ("decoding", GreedySearch), ("scheduler", schedules.linear),
+    ("decoding", GreedySearch), ("decoding", DiverseBeamSearch), ("decoding", MinimumBayesRisk),
+    ("decoding", SamplingSearch), ("decoding", Search), ("scheduler", schedules.linear),
     ("scheduler", schedules.halving), ("scheduler", schedules.inverse_sqrt),
 ]  # fmt: skip
 """Classes and functions that take the values of a group."""
