@@ -208,12 +208,7 @@ class BeamSearch(SteppedSearch):
         return (totals + best).masked_fill_(~totals.isfinite(), -math.inf), tokens
 
     def _without(
-        self,
-        ended: Tensor,
-        beams: Beams,
-        totals: Tensor,
-        finished: Tensor,
-        position: int | Tensor,
+        self, ended: Tensor, beams: Beams, totals: Tensor, finished: Tensor, position: int | Tensor
     ) -> Beams:
         """Return the beams without ``ended`` hypotheses, and without prefixes that cannot matter.
 

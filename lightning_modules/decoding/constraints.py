@@ -131,9 +131,7 @@ class Constraints:
     def _repeated(self, history: Tensor, position: int | Tensor, vocabulary: int) -> Tensor:
         """Return where a token would repeat an n-gram of the history, ``(rows, vocabulary)``."""
         size = self._ngram
-        repeated = torch.zeros(
-            len(history), vocabulary, dtype=torch.bool, device=history.device
-        )
+        repeated = torch.zeros(len(history), vocabulary, dtype=torch.bool, device=history.device)
         if history.shape[1] < size:
             return repeated
         ngrams = history.unfold(1, size, 1)  # (rows, n-grams, size)

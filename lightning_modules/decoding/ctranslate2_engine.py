@@ -197,9 +197,7 @@ def _expressible(model: EncoderDecoder, search: Search) -> Transformer:
         raise UserError(f"{SETTING}: has greedy and beam search alone; set decoding=beam")
     for setting in ("min_length", "no_repeat_ngram", "length"):
         if (value := getattr(search, setting)) is not None:
-            raise UserError(
-                f"{SETTING}: respects no decoding.{setting}={value}; set engine=torch"
-            )
+            raise UserError(f"{SETTING}: respects no decoding.{setting}={value}; set engine=torch")
     if isinstance(search, BeamSearch) and search.coverage.strength:
         raise UserError(f"{SETTING}: has no decoding.coverage_penalty; set engine=torch")
     if search.bf16:

@@ -92,12 +92,7 @@ class DiverseBeamSearch(BeamSearch):
 
     @override
     def _without(
-        self,
-        ended: Tensor,
-        beams: Beams,
-        totals: Tensor,
-        finished: Tensor,
-        position: int | Tensor,
+        self, ended: Tensor, beams: Beams, totals: Tensor, finished: Tensor, position: int | Tensor
     ) -> Beams:
         """Return the beams without ``ended`` hypotheses.
 

@@ -21,9 +21,7 @@ Utility = Callable[[str, str], float]
 def utility(name: Literal["chrf", "bleu"]) -> Utility:
     """Return sacreBLEU's score of a sentence: chrF (Popović 2015), or BLEU of effective order."""
     metric: Any = CHRF() if name == "chrf" else BLEU(effective_order=True)
-    return lambda hypothesis, reference: float(
-        metric.sentence_score(hypothesis, [reference]).score
-    )
+    return lambda hypothesis, reference: float(metric.sentence_score(hypothesis, [reference]).score)
 
 
 class MinimumBayesRisk(Search):
@@ -44,9 +42,7 @@ class MinimumBayesRisk(Search):
 
     constrains = True  # or else the search for the candidates refuses
 
-    def __init__(
-        self, candidates: Search, utility: Literal["chrf", "bleu"], n_best: int
-    ) -> None:
+    def __init__(self, candidates: Search, utility: Literal["chrf", "bleu"], n_best: int) -> None:
         super().__init__(
             max_ratio=candidates.max_ratio,
             max_extra=candidates.max_extra,

@@ -143,7 +143,7 @@ class SamplingSearch(SteppedSearch):
         return scores.gather(1, tokens).squeeze(1), tokens.squeeze(1)
 
     def narrowed(self, scores: Tensor) -> Tensor:
-        """Return the scores to draw by: logits ``(rows, vocabulary)``, -inf for what is left out."""
+        """Return the logits to draw by, ``(rows, vocabulary)``, -inf for what is left out."""
         if self.temperature != 1:
             scores = scores / self.temperature
         if self.top_k is not None:

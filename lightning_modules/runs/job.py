@@ -83,7 +83,7 @@ def search_in_words(decoding: Mapping[str, Any]) -> str:
     """
     name = str(decoding.get("search") or decoding["_target_"]).rpartition(".")[2]
     settings = ", ".join(
-        f"{key} {value}"
+        f"{key} {search_in_words(value) if isinstance(value, Mapping) else value}"
         for key, value in decoding.items()
         if key not in OF_NO_SEARCH and value is not None and value is not False
     )

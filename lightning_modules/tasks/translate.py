@@ -7,19 +7,22 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from select import select
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 from omegaconf import DictConfig
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from datamodules.batching import batches_of, decode_tokens, sources_alone
 from datamodules.errors import UserError
 from datamodules.files import STREAM, check_outputs, whole_file
 from datamodules.lines import decode_lines, read_blocks
-from datamodules.tokenization import UNK
+from datamodules.tokenization import PAD, UNK
 from lightning_modules.decoding import Hypothesis
 from lightning_modules.decoding.ctranslate2_engine import Ctranslate2Engine
 from lightning_modules.metrics.word_alignment import (
@@ -40,7 +43,7 @@ from lightning_modules.testing.unknown_words import (
 from lightning_modules.training.checkpoints import TrainedModel, load_runs
 from lightning_modules.training.factories import build_search, check_tags
 from lightning_modules.training.process import prepare_process
-from lightning_modules.variants import EncoderDecoder, Ensemble
+from lightning_modules.variants import Ensemble
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +54,7 @@ ALIGNED: dict[str, Callable[[np.ndarray], str]] = {
     "soft_alignments": format_soft_pharaoh,
 }
 """Formats of word alignments, by the setting that names the file."""
-FindHypotheses = Callable[[EncoderDecoder, Tensor, Tensor], list[list[Hypothesis]]]
+FindHypotheses = Callable[..., list[list[Hypothesis]]]
 """A search: from a model, source tokens and their mask to the hypotheses of each sentence."""
 
 
@@ -62,17 +65,20 @@ def translate(config: DictConfig) -> None:
     text that cannot be used, or if alignments are asked of a model without attention.
     """
     outputs = {name: config[name] for name in ("output", *ALIGNED)}
-    check_outputs(outputs, {"input": config.input})
+    check_outputs(outputs, {"input": config.input, "prefix": config.prefix})
     prepare_process(config)
     check_arguments(config)
     asked = [option for option in ALIGNED if config[option] is not None]
     if asked and config.engine != "torch":
         raise UserError(f"{asked[0]}=: engine={config.engine} gives no weights; set engine=torch")
+    if config.prefix is not None and config.engine != "torch":
+        raise UserError(f"prefix=: engine={config.engine} forces none; set engine=torch")
     dictionary = read_replacement(config.decoding)
     runs = load_runs(config.checkpoint)
     need_weights = bool(asked) or dictionary is not None
     trained, translator = runs[0], LineTranslator(runs, config, need_weights)
     clean = trained.cleaning.aligned_lines if asked else trained.cleaning.lines
+    prefixes = None if config.prefix is None else Prefixes(config.prefix)
     # A pipe, such as /dev/stdin, can be read only once.
     again = config.input != STREAM and Path(config.input).is_file()
     total = translator.check_file() if again else None
@@ -86,11 +92,14 @@ def translate(config: DictConfig) -> None:
         write = {name: _writer(config[name], files) for name in ("output", *asked)}
         for given in read_chunks(config.input):
             lines = clean(given, trained.languages[0])
-            translations = translator(lines, done, advance)
+            begun = None if prefixes is None else prefixes.of_lines(len(lines))
+            translations = translator(lines, done, advance, begun)
             for option in asked:
                 write[option](align(trained, lines, translations, option))
             write["output"](output_lines(trained, lines, translations, dictionary, done, several))
             done += len(lines)
+        if prefixes is not None:
+            prefixes.check_end()
     if warning := translator.warning:
         log.warning("%s", warning)
     seconds, search = time.monotonic() - started, search_in_words(config.decoding)
@@ -177,6 +186,33 @@ def _waits(stream: Any) -> bool:
         return True
 
 
+class Prefixes:
+    """The lines of the file ``prefix``, a line for each line of the input."""
+
+    def __init__(self, name: str) -> None:
+        self._name, self._read = name, 0
+        self._lines = chain.from_iterable(read_blocks(Path(name), "prefix", CHUNK))
+
+    def of_lines(self, count: int) -> list[str]:
+        """Return the next lines. Raises ``UserError`` if the file has fewer."""
+        lines = list(islice(self._lines, count))
+        self._read += len(lines)
+        if len(lines) < count:
+            raise UserError(
+                f"prefix={self._name}: has {self._read:,} lines, fewer than the input; write a "
+                "line, maybe an empty one, for each line of the input"
+            )
+        return lines
+
+    def check_end(self) -> None:
+        """Raise ``UserError`` if the file has further lines."""
+        if next(self._lines, None) is not None:
+            raise UserError(
+                f"prefix={self._name}: has more lines than the input, which has {self._read:,}; "
+                "write one line for each line of the input"
+            )
+
+
 class LineLimit(NamedTuple):
     """The most tokens of a line, EOS included, and the setting to change."""
 
@@ -195,8 +231,14 @@ class LineTranslator:
         models = [run.model for run in runs]
         self._runs, self._config = runs, config
         self._model = models[0] if len(runs) == 1 else Ensemble(models).eval()
-        self._search = build_search(config, self._model)
-        self._source = runs[0].tokenizers.source
+        self._source, self._target = runs[0].tokenizers
+        self._search = build_search(config, self._model, self._target)
+        if self._search.length == "reference":
+            raise UserError(
+                "decoding.length=reference: task=translate has no references; set "
+                "decoding.length=null"
+            )
+        self._cleaning, self._language = runs[0].cleaning, runs[0].languages[1]
         self._limits = list(_limits(runs, config))
         self._positions = 0
         self._engine: FindHypotheses = partial(self._search, need_weights=need_weights)
@@ -212,12 +254,16 @@ class LineTranslator:
         return done
 
     def __call__(
-        self, lines: Sequence[str], before: int, advance: Advance
+        self,
+        lines: Sequence[str],
+        before: int,
+        advance: Advance,
+        prefixes: Sequence[str] | None = None,
     ) -> list[list[Hypothesis]]:
         """Return the hypotheses of each line, best first; none for an empty line.
 
-        ``before`` is the number of lines before the first. Raises ``UserError`` for a line that a
-        model cannot read.
+        ``before`` is the number of lines before the first, ``prefixes`` the beginning of each
+        translation. Raises ``UserError`` for a line that a model cannot read.
         """
         self._check(lines, before)
         full = [number for number, line in enumerate(lines) if line.strip()]
@@ -229,7 +275,10 @@ class LineTranslator:
         translations: list[list[Hypothesis]] = [[] for _ in lines]
         advance(len(lines) - len(full))
         for batch in batches_of(encoded, self._config.batching.decode_max_tokens):
-            hypotheses = find_hypotheses(self._model, *batch.source)
+            forced = {}
+            if prefixes is not None:
+                forced["prefix"] = self._encoded([prefixes[full[row]] for row in batch.ids])
+            hypotheses = find_hypotheses(self._model, *batch.source, **forced)
             for row, ranked in zip(batch.ids.tolist(), hypotheses, strict=True):
                 translations[full[row]] = ranked
             advance(len(batch.ids))
@@ -256,6 +305,11 @@ class LineTranslator:
                         f"input={self._config.input}, line {number}: has {tokens:,} tokens, more "
                         f"than {limit.setting}={limit.most}: {limit.remedy.format(tokens=tokens)}"
                     )
+
+    def _encoded(self, prefixes: Sequence[str]) -> Tensor:
+        """Return the tokens of target text, ``(lines, tokens)``, PAD after them."""
+        tokens = self._target.encode(self._cleaning.lines(prefixes, self._language))
+        return pad_sequence([torch.tensor(each, dtype=torch.long) for each in tokens], True, PAD)
 
     def _note_unknown(self, lines: Sequence[str], encoded: Sequence[Sequence[int]]) -> None:
         self._lines += len(lines)

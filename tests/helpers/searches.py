@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from lightning_modules.decoding import BeamSearch, GreedySearch
+from lightning_modules.decoding import BeamSearch, GreedySearch, SamplingSearch
 
 FREE: dict[str, Any] = {"min_length": None, "no_repeat_ngram": None, "length": None}
 """No constraint."""
@@ -23,3 +23,8 @@ def beam_search(
     **limits: Any,
 ) -> BeamSearch:
     return BeamSearch(beam_size, length_penalty, coverage_penalty, n_best, **(LIMITS | limits))
+
+
+def sampling_search(n_best: int = 1, **options: Any) -> SamplingSearch:
+    draws = {"temperature": 1.0, "top_k": None, "top_p": None, "seed": 1}
+    return SamplingSearch(n_best, **(draws | LIMITS | options))

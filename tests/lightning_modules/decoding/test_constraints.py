@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from datamodules.errors import UserError
-from datamodules.tokenization import BOS, EOS, PAD
+from datamodules.tokenization import BOS, EOS, PAD, Words
 from lightning_modules.decoding import BeamSearch, Hypothesis, SteppedSearch
 from lightning_modules.decoding import captured_search as captured
 from lightning_modules.decoding import search as searching
@@ -79,10 +79,10 @@ def is_allowed(
         may_end = place >= least if length is None else place == length - 1
         must_end = length is not None and place == length - 1
         choices = [EOS] if must_end else [*WORDS, *([EOS] if may_end else [])]
-        if ngram and repeats(tokens[: place + 1], ngram):
-            # Only where every other choice is a repetition, too.
-            if not all(repeats([*before, other], ngram) for other in choices):
-                return False
+        # An n-gram is repeated only where every other choice is a repetition, too.
+        is_repeated = ngram and repeats(tokens[: place + 1], ngram)
+        if is_repeated and not all(repeats([*before, other], ngram) for other in choices):
+            return False
     return True
 
 
@@ -236,7 +236,7 @@ def test_the_coverage_penalty_is_that_of_wu_et_al(name):
 
 
 def test_coverage_needs_attention():
-    search, target = beam_search(coverage_penalty=0.2), Words.learn([["a"]], SETTINGS)
+    search, target = beam_search(coverage_penalty=0.2), Words.train(["a"], 10, 1)
     for name in ("bahdanau", "transformer"):
         search.prepare(small_model(name), target)
     with pytest.raises(UserError, match=r"decoding.coverage_penalty=0.2: this model has no att"):

@@ -89,7 +89,10 @@ def test_what_the_command_gives_wins(trained, tmp_path, given, search, wanted):
 
 def test_a_setting_of_another_search_names_the_search(trained):
     line = mistake("task=test", f"checkpoint={trained}", "decoding.beam_size=5")
-    assert line == "error: decoding.beam_size: no such setting; choose decoding=beam or decoding=diverse"
+    assert (
+        line
+        == "error: decoding.beam_size: no such setting; choose decoding=beam or decoding=diverse"
+    )
 
 
 @pytest.mark.parametrize("given", ["model=transformer", "model.dropout=0.5", "optimizer.lr=1"])
