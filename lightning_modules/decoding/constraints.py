@@ -137,9 +137,9 @@ class Constraints:
         ngrams = history.unfold(1, size, 1)  # (rows, n-grams, size)
         starts = torch.arange(ngrams.shape[1], device=history.device)
         last = torch.arange(1 - size, 0, device=history.device) + position
-        ends_alike = ngrams[..., :-1] == history[:, last.clamp(min=0)].unsqueeze(1)
+        ends_alike = ngrams[..., :-1] == history.index_select(1, last.clamp(min=0)).unsqueeze(1)
         found = ends_alike.all(2) & (starts + size <= position)
-        return repeated.scatter(1, torch.where(found, ngrams[..., -1], PAD), True)
+        return repeated.scatter(1, ngrams[..., -1].masked_fill(~found, PAD), True)
 
     def after(
         self, bounds: Any, rows: Tensor | None, tokens: Tensor, position: int | Tensor

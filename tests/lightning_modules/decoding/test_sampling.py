@@ -59,7 +59,7 @@ def test_draws_are_uniform_and_independent():
     assert len(keys.unique()) == len(keys)
     draws = [uniforms(keys, position) for position in range(3)]
     for each in draws:
-        assert 0 <= float(each.min())
+        assert float(each.min()) >= 0
         assert float(each.max()) < 1
         shares = torch.histc(each, 20, 0, 1) / len(each)
         assert float((shares - 0.05).abs().max()) < 5 * math.sqrt(0.05 / len(each))

@@ -145,3 +145,64 @@ def test_a_search_in_words():
     beam = {"_target_": "my.Beam", "beam_size": 4, "length_penalty": 0, "int8": False, "x": None}
     assert search_in_words(beam) == "Beam (beam_size 4, length_penalty 0)"
     assert search_in_words({"search": "GreedySearch", "seconds": 1.0}) == "GreedySearch"
+
+
+def test_each_translation_begins_with_its_prefix(trained, tmp_path):
+    lines = [*LINES, "She sings."]
+    plain = translated(trained, tmp_path, lines)
+    prefixes = ["le", "ignored", "", "le le"]
+    prefix = write(tmp_path / "prefix", prefixes)
+    for search in ("greedy", "beam", "sampling", "diverse"):
+        found = translated(trained, tmp_path, lines, f"prefix={prefix}", f"decoding={search}")
+        assert found[1] == ""
+        for line, begun in zip(found, prefixes, strict=True):
+            assert not line or line.startswith(begun)
+        if search == "greedy":
+            assert found[2] == plain[2]
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        (["a"], "has 1 lines, fewer than the input"),
+        (["a"] * 4, "has more lines than the input, which has 3"),
+    ],
+)
+def test_a_prefix_stands_on_each_line(trained, tmp_path, lines, words):
+    files = [f"input={write(tmp_path / 'in', LINES)}", f"output={tmp_path}/out"]
+    prefix = write(tmp_path / "prefix", lines)
+    line = mistake("task=translate", f"checkpoint={trained}", *files, f"prefix={prefix}")
+    assert f"prefix={prefix}: {words}" in line
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (["decoding.length=reference"], "task=translate has no references"),
+        (["decoding.min_length=0"], "decoding.min_length=0: give a whole number, at least 1"),
+        (["decoding.no_repeat_ngram=-1"], "give a whole number, at least 1, or null"),
+        (["decoding=beam", "decoding.coverage_penalty=-0.2"], "give a number, above 0, or null"),
+        (["decoding=beam", "decoding.n_best=9"], "must be at most beam_size=4"),
+        (["decoding=sampling", "decoding.beam_size=4"], "decoding.beam_size: no such setting"),
+        (["decoding=sampling", "+decoding.beam_size=4"], "sampling keeps no beam"),
+        (["decoding=sampling", "decoding.top_p=1.5"], "give a number, above 0 and at most 1"),
+        (["decoding=sampling", "decoding.temperature=0"], "give a number, above 0"),
+        (["decoding=diverse", "decoding.groups=3"], "must divide decoding.beam_size=4"),
+        (["decoding=mbr", "decoding.n_best=99"], "at most decoding.candidates.n_best=16"),
+        (["decoding=mbr", "decoding.utility=ter"], "give one of chrf, bleu"),
+        (["decoding=mbr", "decoding.candidates.temperature=-1"], "give a number, above 0"),
+    ],
+)
+def test_wrong_searches_end_with_one_line(trained, tmp_path, given, words):
+    files = [f"input={write(tmp_path / 'in', LINES)}", f"output={tmp_path}/out"]
+    assert words in mistake("task=translate", f"checkpoint={trained}", *files, *given)
+
+
+def test_minimum_bayes_risk_translates(trained, tmp_path, capsys):
+    for search in ("mbr", "mbr_n_best"):
+        few = [f"decoding={search}", "decoding.candidates.n_best=4", "decoding.utility=bleu"]
+        found = translated(trained, tmp_path, LINES, *few)
+        assert found == translated(trained, tmp_path, LINES, *few)
+        assert [line == "" for line in found] == [False, True, False]
+        assert "by MinimumBayesRisk (" in capsys.readouterr().err

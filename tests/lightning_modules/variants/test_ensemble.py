@@ -1,11 +1,13 @@
 """An ensemble of models of any variants is a variant itself."""
 
+import itertools
+
 import numpy as np
 import pytest
 import torch
 
 from datamodules.batching import EncodedPairs, Sequences, collate
-from datamodules.tokenization import BOS, PAD
+from datamodules.tokenization import BOS, EOS, PAD, UNK
 from lightning_modules.testing.forced_decoding import ForcedDecoding
 from lightning_modules.variants import Ensemble
 from tests.helpers.commands import TINY, inside, mistake, places, succeed
@@ -41,6 +43,40 @@ def test_the_probabilities_are_the_mean():
     single = [decoded(model) for model in models]
     torch.testing.assert_close(together, sum(each for each, _ in single) / 3)
     torch.testing.assert_close(weights, (single[0][1] + single[1][1]) / 2)
+
+
+@torch.no_grad()
+def test_a_search_finds_the_best_by_the_mean_of_all_models():
+    """Against all translations of a vocabulary of 6, by the probabilities of each model."""
+    models = [small_model(name, vocabulary=6) for name in ("transformer", "bahdanau", "seq2seq")]
+    words, most = (UNK, 4, 5), 3
+    src, mask = sentences([3, 5], vocabulary=6)
+    search = beam_search(40, 0.0, n_best=40, max_ratio=0.0, max_extra=most)
+    paths = [
+        [*middle, last]
+        for length in range(most)
+        for middle in itertools.product(words, repeat=length)
+        for last in ((EOS,) if length + 1 < most else (*words, EOS))
+    ]
+    for row, ranked in enumerate(search(Ensemble(models).eval(), src, mask)):
+        one = src[row : row + 1, mask[row]], mask[row : row + 1, mask[row]]
+        memories = [model.encode(*one) for model in models]
+        expected = {}
+        for path in paths:
+            tgt_in = torch.tensor([[BOS, *path[:-1]]])
+            each = [
+                model.logits(model.decode(memory, tgt_in).features)[0].softmax(1)
+                for model, memory in zip(models, memories, strict=True)
+            ]
+            mean = torch.stack(each).mean(0)
+            mean[:, [PAD, BOS]] = 0.0
+            mean = mean / mean.sum(1, keepdim=True)
+            expected[*path,] = float(mean[torch.arange(len(path)), path].log().sum())
+        assert len(expected) == len(ranked)
+        for found in ranked:
+            assert found.score == pytest.approx(expected[*found.tokens,], rel=1e-4)
+        scores = [found.score for found in ranked]
+        assert scores == sorted(scores, reverse=True)
 
 
 @torch.no_grad()

@@ -259,7 +259,8 @@ def test_a_training_that_has_not_ended_is_translated_with_but_not_tested(trained
 
 def test_the_record_of_a_run_is_no_choice(trained):
     line = mistake("task=test", f"checkpoint={trained}", "decoding=zzz")
-    assert line.endswith("decoding=zzz: no such choice; give one of beam, greedy")
+    choices = "beam, diverse, greedy, mbr, mbr_n_best, sampling"
+    assert line.endswith(f"decoding=zzz: no such choice; give one of {choices}")
 
 
 def test_options_of_hydra_with_a_value_stand_before_the_overrides(trained, tmp_path, capsys):
