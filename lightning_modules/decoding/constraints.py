@@ -62,10 +62,11 @@ class Constraints:
             forced = forced.scatter(1, least.unsqueeze(1), EOS)
         elif self._min_length:
             least = torch.full_like(limits, self._min_length)
-        bounds = ConstraintState(least, forced, blank if self._ngram else None)
-        return for_each_tensor(  # type: ignore[no-any-return]
-            bounds, lambda each: torch.stack([each] * beam_size, 1)
+        of_sentences = ConstraintState(least, forced, blank if self._ngram else None)
+        bounds: ConstraintState = for_each_tensor(
+            of_sentences, lambda each: torch.stack([each] * beam_size, 1)
         )
+        return bounds
 
     def best(
         self,

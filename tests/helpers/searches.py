@@ -26,5 +26,5 @@ def beam_search(
 
 
 def sampling_search(n_best: int = 1, **options: Any) -> SamplingSearch:
-    draws = {"temperature": 1.0, "top_k": None, "top_p": None, "seed": 1}
+    draws: dict[str, Any] = {"temperature": 1.0, "top_k": None, "top_p": None, "seed": 1}
     return SamplingSearch(n_best, **(draws | LIMITS | options))

@@ -95,7 +95,7 @@ def model_of(name: str) -> EncoderDecoder:
 @torch.no_grad()
 def log_probabilities(name: str) -> list[dict[tuple[int, ...], float]]:
     """Return the log-probability of every sentence's translations and their beginnings."""
-    model, tables = model_of(name), []
+    model, tables = model_of(name), list[dict[tuple[int, ...], float]]()
     paths = [
         (*words, last)
         for length in range(MOST)

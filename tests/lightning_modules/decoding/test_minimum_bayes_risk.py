@@ -1,7 +1,6 @@
 """Minimum Bayes risk against the sum over all candidates, and the words that it compares."""
 
 import math
-from collections import Counter
 from typing import Any
 
 import pytest
@@ -47,7 +46,7 @@ def test_the_candidate_with_the_highest_expectation_wins(kind, utility):
     found = prepared(candidates, utility, n_best=12)(model, *source)
     for ranked, given in zip(found, candidates(model, *source), strict=True):
         texts = TARGET.decode([one.tokens for one in given])
-        weights: dict[str, float] = Counter()
+        weights = dict.fromkeys(texts, 0.0)
         total = sum(math.exp(one.score) for one in given)
         for text, one in zip(texts, given, strict=True):
             weights[text] += 1 / 12 if kind == "samples" else math.exp(one.score) / total

@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ VOCABULARY = 6
 WORDS = [token for token in range(VOCABULARY) if token not in (PAD, BOS, EOS)]
 MOST = 3
 SAMPLES = 20_000
-NARROW = {
+NARROW: dict[str, dict[str, Any]] = {
     "all": {},
     "cold": {"temperature": 0.5},
     "hot": {"temperature": 2.0},
@@ -88,10 +89,10 @@ def narrowed(scores: np.ndarray, search: SamplingSearch) -> np.ndarray:
 def expected(model: EncoderDecoder, search: SamplingSearch) -> dict[tuple[int, ...], float]:
     """Return the probability of every translation of the first sentence, and its score."""
     src, mask = sentences([4], vocabulary=VOCABULARY)
-    memory, found = model.encode(src, mask), {}
+    memory, found = model.encode(src, mask), dict[tuple[int, ...], float]()
     going: dict[tuple[int, ...], float] = {(): 1.0}
     for position in range(MOST):
-        after = {}
+        after: dict[tuple[int, ...], float] = {}
         for prefix, probability in going.items():
             decoded = model.decode(memory, torch.tensor([[BOS, *prefix]]))
             logits = model.logits(decoded.features)[0, -1].float()

@@ -24,7 +24,7 @@ from torch.utils.backend_registration import (
 
 from datamodules.batching import Batch, EncodedPairs, Sequences, collate
 from lightning_modules.decoding import stepped
-from lightning_modules.decoding.search import Backpointers, Ends, Search
+from lightning_modules.decoding.search import Backpointers, Ends, Request, Search
 from lightning_modules.kernels.rnn import RnnOutput
 from lightning_modules.variants import EmbeddedEncoderDecoder
 from lightning_modules.variants.base import move
@@ -182,7 +182,8 @@ def search_with(search: Search) -> Check:
                 stack.enter_context(part)
             memory = model.eval().encode(*batch.source)
             limits = torch.full((len(batch.src),), 3, device=model.device)
-            assert search.search(model, memory, limits, Backpointers()) == []
+            request = Request(limits, *batch.source, None)
+            assert search.search(model, memory, request, Backpointers()) == []
 
     return check
 
