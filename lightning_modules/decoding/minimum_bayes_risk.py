@@ -40,9 +40,8 @@ class MinimumBayesRisk(Search):
     Raises ``ValueError`` for ``n_best`` above the number of candidates.
     """
 
-    constrains = True  # or else the search for the candidates refuses
-
     def __init__(self, candidates: Search, utility: Literal["chrf", "bleu"], n_best: int) -> None:
+        self.constrains = candidates.constrains
         super().__init__(
             max_ratio=candidates.max_ratio,
             max_extra=candidates.max_extra,

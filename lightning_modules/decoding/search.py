@@ -301,7 +301,7 @@ class Search(ABC):
             return lengths.to(src_mask.device)
         limits = self.longest(src_mask.sum(1))
         if prefix is not None:  # and at least one token more
-            limits = limits.maximum((prefix != PAD).sum(1) + 1)
+            limits = limits.maximum((prefix != PAD).sum(1).to(limits.device) + 1)
         return limits
 
     def padded(self, model: EncoderDecoder, src: Tensor, src_mask: Tensor) -> tuple[Tensor, Tensor]:

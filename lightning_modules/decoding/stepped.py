@@ -1,6 +1,7 @@
 """Searches whose steps compute on the device alone; the processor only decides what has ended."""
 
 from abc import abstractmethod
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,9 +47,10 @@ class SteppedSearch(Search):
     constrains = True
     beam_size = 1  # number of prefixes of a sentence
 
-    def __init__(self, **limits: Any) -> None:
-        super().__init__(**limits)
-        self.constraints = Constraints(self)
+    @cached_property
+    def constraints(self) -> Constraints:
+        """What rules tokens out."""
+        return Constraints(self)
 
     @abstractmethod
     def first(self, request: Request) -> Any:

@@ -78,7 +78,7 @@ def translate(config: DictConfig) -> None:
     need_weights = bool(asked) or dictionary is not None
     trained, translator = runs[0], LineTranslator(runs, config, need_weights)
     clean = trained.cleaning.aligned_lines if asked else trained.cleaning.lines
-    prefixes = None if config.prefix is None else Prefixes(config.prefix)
+    prefixes = None if config.prefix is None else PrefixFile(config.prefix)
     # A pipe, such as /dev/stdin, can be read only once.
     again = config.input != STREAM and Path(config.input).is_file()
     total = translator.check_file() if again else None
@@ -186,7 +186,7 @@ def _waits(stream: Any) -> bool:
         return True
 
 
-class Prefixes:
+class PrefixFile:
     """The lines of the file ``prefix``, a line for each line of the input."""
 
     def __init__(self, name: str) -> None:

@@ -206,11 +206,14 @@ def test_the_reference_gives_exactly_its_length(width):
         search(model, *sentences([4, 6, 5]))
 
 
-def coverage_score(search: BeamSearch, strength: float, one: Hypothesis, src: int, log: float):
+def coverage_score(
+    search: BeamSearch, strength: float, one: Hypothesis, src: int, log: float
+) -> float:
     """Wu et al. 2016, eq. 14."""
     assert one.weights is not None
     covered = one.weights[:, :src].sum(0).clamp(max=1.0).log().sum()
-    return log / search.penalty(len(one.tokens)) + strength * float(covered)
+    ranked: float = log / search.penalty(len(one.tokens)) + strength * float(covered)
+    return ranked
 
 
 @pytest.mark.parametrize("name", ["bahdanau", "transformer"])

@@ -12,7 +12,7 @@ from lightning_modules.decoding.ctranslate2_engine import Ctranslate2Engine
 from lightning_modules.variants import Ensemble
 from tests.helpers.commands import TINY, mistake, places, run, succeed
 from tests.helpers.searches import LIMITS as SETTINGS
-from tests.helpers.searches import beam_search, greedy_search
+from tests.helpers.searches import beam_search, greedy_search, sampling_search
 from tests.helpers.variants import sentences, small_model
 
 pytest.importorskip("ctranslate2", reason="ctranslate2 is not installed")
@@ -73,7 +73,7 @@ def test_integers_are_an_option_there_too():
 
 
 class Own(Search):
-    def search(self, model, memory, limits, backpointers): ...
+    def search(self, model, memory, request, backpointers): ...
 
 
 @pytest.mark.parametrize(
@@ -82,6 +82,11 @@ class Own(Search):
         (["bahdanau"], greedy_search(), "one Transformer, not a model Recurrent; set engine=torch"),
         (None, greedy_search(), "one Transformer, not a model Ensemble; set engine=torch"),
         (["transformer"], Own(**SETTINGS), "greedy and beam search alone"),
+        (["transformer"], sampling_search(), "greedy and beam search alone"),
+        (["transformer"], greedy_search(min_length=3), r"decoding\.min_length=3; set engine=torch"),
+        (["transformer"], beam_search(no_repeat_ngram=2), r"decoding\.no_repeat_ngram=2"),
+        (["transformer"], beam_search(length="reference"), r"decoding\.length=reference"),
+        (["transformer"], beam_search(coverage_penalty=0.2), r"decoding\.coverage_penalty"),
         (["transformer"], beam_search(bf16=True), r"set decoding\.bf16=false"),
         (["transformer", "model.positions=rotary"], beam_search(), "sinusoidal or learned"),
         (["transformer", "model.decoder_positions=alibi"], beam_search(), "sinusoidal or learned"),

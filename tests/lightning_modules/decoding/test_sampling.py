@@ -181,7 +181,7 @@ def test_ties_are_kept():
     scores = torch.tensor([[0.4, 0.2, 0.2, 0.2]]).log()
     for narrow in ({"top_k": 2}, {"top_p": 0.5}):
         assert sampling_search(1, **narrow).narrowed(scores).isfinite().all()
-    assert sampling_search(1, top_p=0.4).narrowed(scores).isfinite().tolist() == [
+    assert sampling_search(1, top_p=0.39).narrowed(scores).isfinite().tolist() == [
         [True, False, False, False]
     ]
 
