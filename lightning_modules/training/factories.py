@@ -71,7 +71,9 @@ def build(config: DictConfig, key: str, **arguments: Any) -> Any:
         if isinstance(cause, ValueError):
             target = str(OmegaConf.select(config, f"{part}._target_"))
             ours = target.partition(".")[0] in HARNESS  # whose messages name the setting
-            line = str(cause) if ours else f"{part}: {cause}; correct {part}.KEY=VALUE"
+            # A search for candidates names its settings as any search does.
+            named = str(cause) if part == key else str(cause).replace(f"{key}.", f"{part}.")
+            line = named if ours else f"{part}: {cause}; correct {part}.KEY=VALUE"
             raise UserError(line) from None
         # A wrong type or argument, or a package that another accelerator needs.
         if isinstance(cause, TypeError | MisconfigurationException | ModuleNotFoundError):

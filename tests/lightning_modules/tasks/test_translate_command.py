@@ -192,6 +192,10 @@ def test_a_prefix_stands_on_each_line(trained, tmp_path, lines, words):
         (["decoding=mbr", "decoding.n_best=99"], "at most decoding.candidates.n_best=16"),
         (["decoding=mbr", "decoding.utility=ter"], "give one of chrf, bleu"),
         (["decoding=mbr", "decoding.candidates.temperature=-1"], "give a number, above 0"),
+        (
+            ["decoding=mbr_n_best", "decoding.candidates.n_best=99"],
+            "decoding.candidates.n_best=99: must be at most beam_size=16",
+        ),
     ],
 )
 def test_wrong_searches_end_with_one_line(trained, tmp_path, given, words):
