@@ -411,10 +411,15 @@ def top(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
     return best, torch.cat([indices, rest], 1).gather(1, places)
 
 
-def try_model(setting: str, model: EncoderDecoder, search: Search | None = None) -> None:
+def try_model(
+    setting: str,
+    model: EncoderDecoder,
+    search: Search | None = None,
+    target: Tokenizer | None = None,
+) -> None:
     """Try classes of a user on three short sources: a search, or without one, given targets.
 
-    Weights, random numbers and the mode of the model stay as they are.
+    With a tokenizer of the ``target`` language, the search is prepared for the model. Weights, random numbers and the mode of the model stay as they are.
 
     Raises:
         UserError: begins with ``setting``; for an error, for numbers that are not finite, or for a
@@ -440,6 +445,8 @@ def try_model(setting: str, model: EncoderDecoder, search: Search | None = None)
                         "position (docs/plugs/window.md)"
                     )
             else:
+                if target is not None:
+                    search.prepare(model, target)
                 mask = src != PAD
                 found = search(model, src, mask, lengths=mask.sum(1))
                 counts = [len(hypotheses) for hypotheses in found]

@@ -251,7 +251,7 @@ def build_search(config: DictConfig, model: EncoderDecoder, target: Tokenizer) -
     settings = {key: value for key, value in decoding.items() if key not in others}
     own = OmegaConf.create({"decoding": settings})
     if is_own(name):
-        try_model(f"decoding._target_={name}", model, build(own, "decoding"))
+        try_model(f"decoding._target_={name}", model, build(own, "decoding"), target)
     search: Search = build(own, "decoding")
     search.prepare(model, target)
     return search
