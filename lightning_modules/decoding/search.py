@@ -419,7 +419,8 @@ def try_model(
 ) -> None:
     """Try classes of a user on three short sources: a search, or without one, given targets.
 
-    With a tokenizer of the ``target`` language, the search is prepared for the model. Weights, random numbers and the mode of the model stay as they are.
+    With a tokenizer of the ``target`` language, the search is prepared for the model first.
+    Weights, random numbers and the mode of the model stay as they are.
 
     Raises:
         UserError: begins with ``setting``; for an error, for numbers that are not finite, or for a

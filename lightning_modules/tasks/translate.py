@@ -199,8 +199,8 @@ class PrefixFile:
         self._read += len(lines)
         if len(lines) < count:
             raise UserError(
-                f"prefix={self._name}: has {self._read:,} lines, fewer than the input; write a "
-                "line, maybe an empty one, for each line of the input"
+                f"prefix={self._name}: ends after line {self._read:,}, before the input does; "
+                "write a line, maybe an empty one, for each line of the input"
             )
         return lines
 

@@ -164,7 +164,7 @@ def test_each_translation_begins_with_its_prefix(trained, tmp_path):
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
-        (["a"], "has 1 lines, fewer than the input"),
+        (["a"], "ends after line 1, before the input does"),
         (["a"] * 4, "has more lines than the input, which has 3"),
     ],
 )
