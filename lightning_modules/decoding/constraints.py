@@ -39,8 +39,8 @@ class Constraints:
     """The constraints of a search; see ``Search`` for the settings."""
 
     def __init__(self, search: Search) -> None:
-        self._min_length = search.min_length
-        self._ngram = search.no_repeat_ngram
+        self._min_length = search.min_length or 0
+        self._ngram = search.no_repeat_ngram or 0
         self._exact = search.length == "reference"
 
     def start(self, request: Request, beam_size: int) -> ConstraintState | tuple[()]:
