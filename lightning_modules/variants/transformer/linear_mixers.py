@@ -17,8 +17,8 @@ from typing_extensions import override
 
 from lightning_modules.kernels.linear_recurrences import Terms, advance, run, zero_state
 from lightning_modules.kernels.products import LinearLayer
-from lightning_modules.variants.transformer.heads import Rotary
 from lightning_modules.variants.transformer.mixers import Mixer
+from lightning_modules.variants.transformer.positions import Rotary
 
 
 class LinearState(NamedTuple):

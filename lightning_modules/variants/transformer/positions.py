@@ -225,7 +225,7 @@ def slopes(heads: int, device: torch.device, dtype: torch.dtype) -> Tensor:
     dtype = torch.promote_types(dtype, torch.float32)
     power = 1 << (heads.bit_length() - 1)
     first = torch.arange(1, power + 1, device=device, dtype=dtype) * (8 / power)
-    others = torch.arange(1, 2 * (heads - power), 2, device=device, dtype=dtype) * (4 / power)
+    others = torch.arange(1, 2 * (heads - power) + 1, 2, device=device, dtype=dtype) * (4 / power)
     return torch.cat([first, others]).neg().exp2()
 
 
