@@ -74,7 +74,9 @@ class DiverseBeamSearch(BeamSearch):
         scores, tokens = (each.view(count, self.groups, -1) for each in (scores, tokens))
         first = torch.arange(count, device=tokens.device).unsqueeze(1) * self.beam_size
         ranks = torch.arange(self._size, device=tokens.device)
-        totals, rows, chosen = [], [], []
+        totals: list[Tensor] = []
+        rows: list[Tensor] = []
+        chosen: list[Tensor] = []
         for group in range(self.groups):
             own, following = scores[:, group], tokens[:, group]
             compared = own

@@ -123,10 +123,10 @@ def transformer(vocabulary: int = VOCABULARY, **options: Any) -> Transformer:
     ranges |= {"max_shift": 30, "bias_buckets": 8, "bias_distance": 12}
     form = {"norm": "before", "positions": "sinusoidal", "tied": "none", "dropout": 0.0}
     form |= {"decoder_positions": None}
-    parts = {"encoder_mixer": "attention", "decoder_mixer": "attention"}
-    parts |= {"cross_attention": "every", "residual": True}
-    given = {"src_vocabulary": vocabulary, "tgt_vocabulary": vocabulary, "placement": {}}
-    return Transformer(**{**sizes, **ranges, **form, **parts, **given, **options})
+    parts = {"encoder_mixer": "attention", "decoder_mixer": "attention", "cross_attention": "every"}
+    given: dict[str, Any] = {"residual": True, "placement": {}}
+    vocabularies = {"src_vocabulary": vocabulary, "tgt_vocabulary": vocabulary}
+    return Transformer(**{**sizes, **ranges, **form, **parts, **given, **vocabularies, **options})
 
 
 def sentences(

@@ -142,7 +142,11 @@ class Transformer(EmbeddedEncoderDecoder):
         for layer in self.encoder:
             states = layer(states, mask)
         states = self.encoder_norm(states)
-        layers = tuple(attention.prepare(states) for attention in self.parts()["attention"])
+        layers = tuple(
+            layer.cross_attention.prepare(states)
+            for layer in self.decoder
+            if layer.cross_attention is not None
+        )
         return TransformerMemory(layers, src_mask.to(layers[0].keys.device))
 
     @override
@@ -200,9 +204,9 @@ class Transformer(EmbeddedEncoderDecoder):
     def step(self, memory: TransformerMemory, state: SearchState, last_token: Tensor) -> Step:
         if isinstance(state, SlotState):
             return self._step_in_slots(memory, state, last_token)
-        features, state, weights = self._advance(memory, state, last_token.unsqueeze(1), True)
+        features, after, weights = self._advance(memory, state, last_token.unsqueeze(1), True)
         assert weights is not None
-        return Step(features.squeeze(1), state, weights.squeeze(1))
+        return Step(features.squeeze(1), after, weights.squeeze(1))
 
     @override
     def parts(self) -> dict[str, Iterable[nn.Module]]:

@@ -47,11 +47,11 @@ def by_lists(model: EncoderDecoder, memory: Any, search: DiverseBeamSearch) -> l
                 for token, score in enumerate(next_scores(model, memory, prefix))
                 if score > -math.inf
             ]
-            taken = chosen.copy()
-            candidates.sort(
-                key=lambda each, taken=taken: search.diversity * taken.count(each[0][-1]) - each[1]
-            )
-            best = candidates[: size - len(finished[group])]
+            costs = [
+                search.diversity * chosen.count(each[-1]) - total for each, total in candidates
+            ]
+            order = sorted(range(len(candidates)), key=costs.__getitem__)
+            best = [candidates[number] for number in order[: size - len(finished[group])]]
             chosen += [tokens[-1] for tokens, _ in best]
             ended = [each[0][-1] == EOS or position + 1 == MOST for each in best]
             finished[group] += [one for one, ends in zip(best, ended, strict=True) if ends]

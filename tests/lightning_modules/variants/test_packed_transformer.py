@@ -139,7 +139,8 @@ def test_what_cannot_be_packed_says_why(monkeypatch):
     assert "positions=relative" in str(transformer(positions="relative").cannot_pack())
     assert "placement" in str(transformer(placement={"encoder": "cpu"}).cannot_pack())
     for side in ("encoder", "decoder"):
-        assert "a recurrence" in str(transformer(**{f"{side}_mixer": "gru"}).cannot_pack())
+        mixer: dict[str, Any] = {f"{side}_mixer": "gru"}
+        assert "a recurrence" in str(transformer(**mixer).cannot_pack())
     monkeypatch.setattr("tests.helpers.variants.Transformer", Own)
     assert transformer().cannot_pack() == "Own reads padded batches"
     monkeypatch.undo()
