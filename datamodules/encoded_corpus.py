@@ -37,8 +37,8 @@ class EncodedCorpus:
     """Translations of the test sentences by the phrase table of the training text; None without
     gold links in training."""
     nearest_copies: list[str] | None
-    """Targets of the training sentences that are most like the test sentences; None with gold links
-    in training, and where the training text is not read."""
+    """Targets of the training sentences that are most like the test sentences; None where the
+    training text is not read."""
     statistics: CorpusStatistics | None  # None where the training text is not read
     folder: Path | None  # the folder that keeps all parts
 

@@ -1,8 +1,8 @@
 """The nearest copy: the translation of the training sentence that is most like the test sentence.
 
-The baseline of text without gold links, from which no phrase table can be learnt. Likeness is the
-cosine of both sources' words, each counted and weighted by log(N / n), where n of N training
-sentences have the word (Spärck Jones 1972).
+A memory of translations, which knows nothing that a model cannot see. Likeness is the cosine of
+both sources' words, each counted and weighted by log(N / n), where n of N training sentences have
+the word (Spärck Jones 1972).
 """
 
 from collections.abc import Sequence

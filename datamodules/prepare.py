@@ -168,7 +168,7 @@ def _index(
         "train": asdict(ParallelText([], [], None, left_out, seen=training.told.seen)),
         **{split: asdict(text) for split, text in held_out.items()},
         "phrase_table": _phrase_table(corpus, training.aligned, held_out["test"]),
-        "nearest_copies": _nearest_copies(training, held_out["test"]),
+        "nearest_copies": nearest_copies(training.words.sample(MOST), held_out["test"].source),
     }
 
 
@@ -416,10 +416,3 @@ def _phrase_table(
     except ValueError as error:
         raise UserError(f"data={corpus.name}, train: gold alignments, {error}") from None
     return [table.translate(line) for line in test.source]
-
-
-def _nearest_copies(training: TrainingText, test: ParallelText) -> list[str] | None:
-    """Translate the test set by its nearest training sentences; None where there are gold links."""
-    if training.aligned:
-        return None
-    return nearest_copies(training.words.sample(MOST), test.source)

@@ -41,7 +41,7 @@ from datamodules.encoded_corpus import EncodedCorpus
 from datamodules.errors import UserError
 from datamodules.tokenization import Bpe, Tokenizers, TokenizerSettings
 
-FORMAT = 1  # part of the fingerprint: raise it when the cached files or tokens change
+FORMAT = 2  # part of the fingerprint: raise it when the cached files or tokens change
 SAMPLE = 10_000  # training pairs from which the length of sentences with BPE dropout is estimated
 
 

@@ -225,7 +225,7 @@ def score_output(
 ) -> tuple[dict[str, Any], list[CurvePoint]]:
     """Return the scores of a run's one output, by the fields of ``Result``, and its curve.
 
-    ``nearest_copies`` are a baseline where the output has no phrase table.
+    The output's phrase table and ``nearest_copies`` are baselines where there are any.
     Intervals are those that a comparison shows for the run: the same draws of the same sentences.
     """
     [output], test = system.outputs, system.test

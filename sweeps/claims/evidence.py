@@ -23,7 +23,7 @@ from lightning_modules.runs.files import read_arrays, read_failure, read_result,
 from lightning_modules.runs.identity import Identity
 from lightning_modules.runs.paths import FAILURE, STATISTICS
 from lightning_modules.runs.schema import Result
-from lightning_modules.testing.scoring import PHRASE_TABLE, Scoring
+from lightning_modules.testing.scoring import Scoring
 from sweeps.claims.claim import Claim
 from sweeps.claims.intervals import Draws, Quantity, Rows, SystemValues, values_of_samples
 from sweeps.claims.measures import AgreementDifference, SentenceLengths
@@ -33,8 +33,6 @@ from sweeps.claims.verdict import Margin, Verdict
 from sweeps.comparison.outputs import EvalSetCache, read_output
 
 FARTHEST = 20  # distances of contrastive pairs beyond which all are in one group
-FLOORS = (PHRASE_TABLE, NEAREST_COPY)
-"""Baselines whose BLEU on the shortest sentences is the usual floor: the first that a run has."""
 Planned = Mapping[str, Sequence[tuple[int, Path]]]  # seeds and folders of the runs of each system
 
 
@@ -77,12 +75,10 @@ class ClaimRun:
 
     @property
     def usual_floor(self) -> float | None:
-        """BLEU of a translation without a model on the shortest sentences; None if not known."""
-        label = self.shortest.bounds.label
-        for name in FLOORS:
-            if (found := self.result.baselines.get(name)) and label in found.by_length:
-                return found.by_length[label].get("bleu")
-        return None
+        """BLEU of the nearest copies on the shortest sentences; None if not known."""
+        found = self.result.baselines.get(NEAREST_COPY)
+        scores = {} if found is None else found.by_length.get(self.shortest.bounds.label, {})
+        return scores.get("bleu")
 
 
 @dataclass(frozen=True, eq=False)

@@ -158,17 +158,11 @@ class Linked(Corpus):
         return linked if name == "train" else ParallelText(["b a", "a b c"], ["x y", "y x z"])
 
 
-def test_the_phrase_table_of_the_training_text_is_kept(data):
-    cold = data(Linked(["0-1 1-0"]))
+@pytest.mark.parametrize(("links", "table"), [(["0-1 1-0"], ["y x", "y x c"]), (None, None)])
+def test_the_baselines_of_the_training_text_are_kept(data, links, table):
+    cold = data(Linked(links))
     for each in (cold, data(NoText(cold.corpus))):
-        assert each.encoded_corpus.phrase_table == ["y x", "y x c"]
-        assert each.encoded_corpus.nearest_copies is None
-
-
-def test_without_links_the_nearest_copies_are_kept(data):
-    cold = data(Linked(None))
-    for each in (cold, data(NoText(cold.corpus))):
-        assert each.encoded_corpus.phrase_table is None
+        assert each.encoded_corpus.phrase_table == table
         assert each.encoded_corpus.nearest_copies == ["y x", "y x"]
 
 

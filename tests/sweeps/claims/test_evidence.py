@@ -93,7 +93,7 @@ def test_one_training_with_several_tests_is_one_training(tmp_path):
     assert not evidence_of(tmp_path / "others", seeds=[1, 2]).one_training
 
 
-def test_the_floor_is_that_of_the_phrase_table_on_the_shortest_sentences(tmp_path):
+def test_the_floor_is_that_of_the_nearest_copies_on_the_shortest_sentences(tmp_path):
     run, *_ = evidence_of(tmp_path).runs["attention"]
     short = [len(source.split()) <= 10 for source in TEXT.sources]
     assert run.usual_floor == 5.0

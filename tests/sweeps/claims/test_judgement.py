@@ -72,7 +72,7 @@ def test_a_verdict_does_not_depend_on_other_claims(tmp_path):
 
 
 def test_a_control_below_its_floor_makes_no_fair_test(tmp_path):
-    high = {"phrase table": {"scores": {}, "by_length": {"1–10": {"bleu": 60.0}}}}
+    high = {"nearest copy": {"scores": {}, "by_length": {"1–10": {"bleu": 60.0}}}}
     [one] = judged(tmp_path, a_claim(), baselines=high)
     assert one.verdict.outcome is Outcome.NOT_FAIR
     assert one.verdict.reason.startswith("none reaches ")
@@ -276,8 +276,8 @@ def test_the_fall_of_bleu_is_told_beside_a_measure_without_a_floor(tmp_path):
 )
 def test_lengths_without_a_sentence_are_told_in_words(tmp_path, measure, message):
     one_bucket = SCORING.model_copy(update={"edges": [100]})
-    given = LEARNED["baselines"]["phrase table"] | {"by_length": {"1–100": {"bleu": 5.0}}}
-    plan = finished_plan(tmp_path, a_claim(measure=measure), baselines={"phrase table": given})
+    given = LEARNED["baselines"]["nearest copy"] | {"by_length": {"1–100": {"bleu": 5.0}}}
+    plan = finished_plan(tmp_path, a_claim(measure=measure), baselines={"nearest copy": given})
     assert of_plan(plan, one_bucket)[0].failure.startswith(message)
 
 
@@ -346,7 +346,7 @@ def test_synthetic_and_real_corpora_are_pooled_apart(tmp_path):
 
 
 def test_an_unfair_corpus_is_not_pooled(tmp_path):
-    high = {"phrase table": {"scores": {}, "by_length": {"1–10": {"bleu": 60.0}}}}
+    high = {"nearest copy": {"scores": {}, "by_length": {"1–10": {"bleu": 60.0}}}}
     finished_plan(tmp_path, a_claim(), baselines=high)
     [one] = judged(tmp_path, a_claim(), corpora=["en-fr", "en-de"])
     assert one.corpora[0].verdict.outcome is Outcome.NOT_FAIR
