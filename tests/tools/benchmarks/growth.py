@@ -46,9 +46,10 @@ def random_batch(shape: dict[str, int]) -> Batch:
     return collate(EncodedPairs(None, *sides))
 
 
-def update(name: str, shape: dict[str, int]) -> Callable[[], None]:
+def update(overrides: list[str], shape: dict[str, int]) -> Callable[[], None]:
+    """Return a training update of a variant on a random batch of a shape."""
     torch.manual_seed(0)
-    config = configuration(*overrides_at(name, shape["width"]))
+    config = configuration(*overrides)
     model: EncoderDecoder = build_model(config, shape["vocabulary"], shape["vocabulary"])
     model = model.train()
     optimizer = build_optimizer(config)(list(model.parameters()))
@@ -92,7 +93,9 @@ def main() -> None:
     for name in names:
         for dimension, values in VALUES.items():
             shapes = [BASE | {dimension: value} for value in values]
-            times[name][dimension] = [seconds(update(name, s)) for s in shapes]
+            times[name][dimension] = [
+                seconds(update(overrides_at(name, shape["width"]), shape)) for shape in shapes
+            ]
             gc.collect()
     fitted = {
         name: {
