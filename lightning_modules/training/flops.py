@@ -24,6 +24,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from datamodules.batching import EncodedPairs, Sequences, collate
 from datamodules.tokenization import EOS
 from lightning_modules.kernels import precision
+from lightning_modules.kernels.linear_recurrences import without_chunks
 from lightning_modules.kernels.rnn import without_padding
 from lightning_modules.training.teacher_forcing import mixed_inputs
 from lightning_modules.variants import EncoderDecoder
@@ -121,13 +122,19 @@ def _count_pair(model: EncoderDecoder, src: int, tgt: int, rolled_out: bool) -> 
 def _plain_kernels() -> Iterator[None]:
     """Switch off fused kernels, which the counter does not know, and oneDNN, which pads products.
 
+    Linear recurrences compute one position after the other, so that their costs follow the form.
     Use one thread: for such small products, several threads wait for each other.
     """
     threads = torch.get_num_threads()
     before = torch.backends.mkldnn.set_flags(_enabled=False)
     torch.set_num_threads(1)
     try:
-        with sdpa_kernel(SDPBackend.MATH), precision.products_by_torch(), without_padding():
+        with (
+            sdpa_kernel(SDPBackend.MATH),
+            precision.products_by_torch(),
+            without_padding(),
+            without_chunks(),
+        ):
             yield
     finally:
         torch.backends.mkldnn.set_flags(_enabled=before[0])

@@ -14,6 +14,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from datamodules.batching import EncodedPairs, Sequences, collate
 from lightning_modules.attention import Score, Window, WindowMask
+from lightning_modules.kernels.linear_recurrences import without_chunks
 from lightning_modules.kernels.rnn import without_padding
 from lightning_modules.training import flops as flops_module
 from lightning_modules.training.factories import build_data
@@ -27,7 +28,7 @@ from lightning_modules.training.size_search import (
     search,
 )
 from tests.helpers.commands import TINY, inside, places
-from tests.helpers.variants import LAPTOP, OPTIONS, configuration, flops_of
+from tests.helpers.variants import ALL, LAPTOP, OPTIONS, configuration, flops_of
 
 SIZES = [(9, 17), (21, 6)]
 VOCABULARY = (150, 150)
@@ -49,7 +50,7 @@ def pairs_of(*sizes):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", [*LAPTOP, *OPTIONS])
+@pytest.mark.parametrize("name", ALL)
 def test_the_count_is_that_of_an_update(name):
     """Compare with a training loss on lengths outside of the fit, with dropout."""
     config = composed(name)
@@ -61,7 +62,7 @@ def test_the_count_is_that_of_an_update(name):
         for size in SIZES:
             pairs = pairs_of(size, size)
             counter = FlopCounterMode(display=False, custom_mapping=EXTRA_FORMULAS)
-            with sdpa_kernel(SDPBackend.MATH), without_padding(), counter:
+            with sdpa_kernel(SDPBackend.MATH), without_padding(), without_chunks(), counter:
                 module.loss(collate(pairs), 0.1).backward()
             assert of_each(flops, pairs).sum() == pytest.approx(counter.get_total_flops(), rel=1e-9)
     finally:
@@ -80,6 +81,13 @@ def test_a_transformer_costs_what_its_sizes_say():
     decoder += 2 * tgt**2 * width + 2 * src * tgt * width
     products = layers * (encoder + decoder) + tgt * width * 50
     assert of_each(flops, pairs_of((src, tgt)))[0] == pytest.approx(6 * products)
+
+
+@pytest.mark.parametrize("name", ["retnet", "gated_linear", "gated_delta", "mamba2"])
+def test_a_linear_recurrence_costs_as_much_at_every_position(name):
+    """As its equation does, though chunks of positions are computed at once."""
+    *_, src_squared, tgt_squared = flops_of(composed(name), *VOCABULARY).coefficients
+    assert (src_squared, tgt_squared) == pytest.approx((0, 0), abs=1)
 
 
 class Hidden(Window):
