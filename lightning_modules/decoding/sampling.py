@@ -145,7 +145,9 @@ class SamplingSearch(SteppedSearch):
     def narrowed(self, scores: Tensor) -> Tensor:
         """Return the logits to draw by, ``(rows, vocabulary)``, -inf for what is left out."""
         if self.temperature != 1:
-            scores = scores / self.temperature
+            # Without the largest, and in float64, no temperature makes all of them -inf.
+            scores = scores.double()
+            scores = (scores - scores.amax(1, keepdim=True)) / self.temperature
         if self.top_k is not None:
             last = scores.topk(min(self.top_k, scores.shape[1])).values[:, -1:]
             scores = scores.masked_fill(scores < last, -math.inf)
