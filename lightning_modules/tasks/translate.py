@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from omegaconf import DictConfig
-from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from datamodules.batching import batches_of, decode_tokens, sources_alone
@@ -234,10 +233,9 @@ class LineTranslator:
         self._source, self._target = runs[0].tokenizers
         self._search = build_search(config, self._model, self._target)
         if self._search.length == "reference":
-            raise UserError(
-                "decoding.length=reference: task=translate has no references; set "
-                "decoding.length=null"
-            )
+            searches = "decoding.candidates" if "candidates" in config.decoding else "decoding"
+            key = f"{searches}.length"
+            raise UserError(f"{key}=reference: task=translate has no references; set {key}=null")
         self._cleaning, self._language = runs[0].cleaning, runs[0].languages[1]
         self._limits = list(_limits(runs, config))
         self._positions = 0
@@ -263,11 +261,13 @@ class LineTranslator:
         """Return the hypotheses of each line, best first; none for an empty line.
 
         ``before`` is the number of lines before the first, ``prefixes`` the beginning of each
-        translation. Raises ``UserError`` for a line that a model cannot read.
+        translation. Raises ``UserError`` for a line that a model cannot read, and for a prefix with
+        unknown words.
         """
         self._check(lines, before)
         full = [number for number, line in enumerate(lines) if line.strip()]
         encoded = self._source.encode([lines[number] for number in full])
+        begun = [] if prefixes is None else self._encoded(prefixes, full, before)
         for run in self._runs:
             check_tags(run.config, self._source, {"input": sources_alone(encoded)})
         self._note_unknown([lines[number] for number in full], encoded)
@@ -277,7 +277,8 @@ class LineTranslator:
         for batch in batches_of(encoded, self._config.batching.decode_max_tokens):
             forced = {}
             if prefixes is not None:
-                forced["prefix"] = self._encoded([prefixes[full[row]] for row in batch.ids])
+                tokens = [torch.tensor(begun[row], dtype=torch.long) for row in batch.ids]
+                forced["prefix"] = pad_sequence(tokens, True, PAD)
             hypotheses = find_hypotheses(self._model, *batch.source, **forced)
             for row, ranked in zip(batch.ids.tolist(), hypotheses, strict=True):
                 translations[full[row]] = ranked
@@ -306,10 +307,23 @@ class LineTranslator:
                         f"than {limit.setting}={limit.most}: {limit.remedy.format(tokens=tokens)}"
                     )
 
-    def _encoded(self, prefixes: Sequence[str]) -> Tensor:
-        """Return the tokens of target text, ``(lines, tokens)``, PAD after them."""
-        tokens = self._target.encode(self._cleaning.lines(prefixes, self._language))
-        return pad_sequence([torch.tensor(each, dtype=torch.long) for each in tokens], True, PAD)
+    def _encoded(
+        self, prefixes: Sequence[str], numbers: Sequence[int], before: int
+    ) -> list[list[int]]:
+        """Return the target tokens of the prefixes of some lines, whose ``numbers`` are from 0.
+
+        Raises ``UserError`` for an unknown word.
+        """
+        lines = self._cleaning.lines([prefixes[number] for number in numbers], self._language)
+        encoded = self._target.encode(lines)
+        for number, line, tokens in zip(numbers, lines, encoded, strict=True):
+            if UNK in tokens:
+                unknown = self._target.pieces_of_line(line)[tokens.index(UNK)]
+                raise UserError(
+                    f"prefix={self._config.prefix}, line {before + number + 1}: the target "
+                    f"vocabulary lacks “{unknown}”; begin the translation in another way"
+                )
+        return encoded
 
     def _note_unknown(self, lines: Sequence[str], encoded: Sequence[Sequence[int]]) -> None:
         self._lines += len(lines)

@@ -164,8 +164,8 @@ def test_each_translation_begins_with_its_prefix(trained, tmp_path):
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
-        (["a"], "ends after line 1, before the input does"),
-        (["a"] * 4, "has more lines than the input, which has 3"),
+        (["le"], "ends after line 1, before the input does"),
+        (["le"] * 4, "has more lines than the input, which has 3"),
     ],
 )
 def test_a_prefix_stands_on_each_line(trained, tmp_path, lines, words):
@@ -176,10 +176,21 @@ def test_a_prefix_stands_on_each_line(trained, tmp_path, lines, words):
     assert not (tmp_path / "out").exists()
 
 
+def test_a_prefix_has_no_unknown_words(trained, tmp_path, monkeypatch):
+    """Not even in a line that the second chunk reads."""
+    monkeypatch.setattr(translate, "CHUNK", 2)
+    files = [f"input={write(tmp_path / 'in', LINES)}", f"output={tmp_path}/out"]
+    prefix = write(tmp_path / "prefix", ["le", "", "le Zq le"])
+    line = mistake("task=translate", f"checkpoint={trained}", *files, f"prefix={prefix}")
+    assert f"prefix={prefix}, line 3: the target vocabulary lacks “Zq”; begin" in line
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [
         (["decoding.length=reference"], "task=translate has no references"),
+        (["decoding=mbr", "decoding.candidates.length=reference"], "set decoding.candidates.l"),
         (["decoding.min_length=0"], "decoding.min_length=0: give a whole number, at least 1"),
         (["decoding.no_repeat_ngram=-1"], "give a whole number, at least 1, or null"),
         (["decoding=beam", "decoding.coverage_penalty=-0.2"], "give a number, above 0 and at most"),
