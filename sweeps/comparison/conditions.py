@@ -19,6 +19,7 @@ from lightning_modules.runs.schema import (
     Training,
 )
 from lightning_modules.runs.settings import (
+    OF_CANDIDATES,
     flatten,
     group_files,
     key_of,
@@ -427,8 +428,10 @@ def _in_one_line(condition: str, values: Mapping[str, Any]) -> str | None:
     parts = []
     for key, value in values.items():
         name = key.rpartition(".")[2]
-        if name == "_target_":
-            parts.append(str(value).rpartition(".")[2])
+        if OF_CANDIDATES.match(key):  # which has the same settings
+            name = f"candidates.{name}"
+        if name.endswith("_target_"):
+            parts.append(name.replace("_target_", str(value).rpartition(".")[2]))
         elif not isinstance(value, bool):
             parts.append(f"{name} {value}")
         elif value:

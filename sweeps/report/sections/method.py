@@ -104,10 +104,21 @@ def _code(result: Result) -> str:
 
 
 def _listed(settings: dict[str, Any]) -> str:
-    """Return settings as one line; timings are left out, because timings are no settings."""
+    """Return settings as one line.
+
+    Timings are left out, because timings are no settings, and the seed of a search, which may be
+    another one in each run.
+    """
     shown = [
-        f"{key.replace('_', ' ')} {value}"
+        _in_words(key, value)
         for key, value in settings.items()
-        if value is not None and key not in MEASUREMENTS
+        if value is not None and key not in (*MEASUREMENTS, "seed")
     ]
     return ", ".join(shown) or "not recorded"
+
+
+def _in_words(key: str, value: Any) -> str:
+    if key == "_target_":
+        return f"search {value.rpartition('.')[2]}"
+    name = key.replace("_", " ")
+    return f"{name} ({_listed(value)})" if isinstance(value, dict) else f"{name} {value}"

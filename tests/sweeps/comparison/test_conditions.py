@@ -151,6 +151,18 @@ def test_a_setting_without_a_value_is_as_in_a_run_that_did_not_have_it(tmp_path)
     assert not condition(collect([*runs, copied]), "decoding").holds
 
 
+def test_the_search_for_candidates_counts_by_its_settings_but_not_by_its_seed(tmp_path):
+    runs = []
+    for name, many, seed in (("none", 16, 1), ("luong", 16, 2), ("bahdanau", 9, 3)):
+        candidates = {"_target_": "a.SamplingSearch", "n_best": many, "top_k": None, "seed": seed}
+        search = {"search": "MinimumBayesRisk", "n_best": 1, "candidates": candidates}
+        runs.append(make_run(tmp_path / name, name, decoding=search))
+    assert condition(collect(runs[:2]), "decoding").text == (
+        "candidates.SamplingSearch, candidates.n_best 16, n_best 1, search MinimumBayesRisk"
+    )
+    assert not condition(collect(runs), "decoding").holds
+
+
 @pytest.mark.parametrize(("other", "holds"), [(1_500_400, True), (1_600_000, False)])
 def test_seeds_may_end_their_budget_in_another_batch(tmp_path, other, holds):
     runs = [

@@ -10,6 +10,7 @@ from sweeps.comparison.collect import Comparison
 from sweeps.report.html import render_report
 from sweeps.report.publish import publish
 from sweeps.report.report import ReportSettings, make_report
+from sweeps.report.sections.method import method
 from sweeps.report.wandb_comparison import report_sections
 from tests.helpers.commands import ROOT, TINY, example, mistake, places, succeed
 from tests.helpers.refusals import refused
@@ -59,6 +60,17 @@ def test_the_example_of_the_page_is_in_every_form(runs, tmp_path):
     [report] = server.reports.values()
     for part in ("Words said twice", "tables/repetitions", "figures/repetitions"):
         assert part in report["spec"]
+
+
+def test_a_search_for_candidates_is_in_the_line_of_its_search_alike_for_all_seeds(tmp_path):
+    runs = []
+    for seed in (1, 2):
+        candidates = {"_target_": "a.SamplingSearch", "n_best": 16, "top_k": None, "seed": seed}
+        search = {"search": "MinimumBayesRisk", "candidates": candidates, "seconds": 3.0 + seed}
+        runs.append(make_run(tmp_path / str(seed), "none", seed, decoding=search))
+    assert dict(method(findings_of(runs)))["Decoding"] == [
+        "search MinimumBayesRisk, candidates (search SamplingSearch, n best 16)"
+    ]
 
 
 MISTAKES = """
