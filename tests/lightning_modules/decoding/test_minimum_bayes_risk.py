@@ -37,7 +37,8 @@ def expected(weights: dict[str, float], utility: str) -> dict[str, float]:
 @pytest.mark.parametrize("utility", ["chrf", "bleu"])
 @pytest.mark.parametrize("kind", ["samples", "beam"])
 def test_the_candidate_with_the_highest_expectation_wins(kind, utility):
-    model, source = small_model("bahdanau", vocabulary=len(TARGET)), sentences(LENGTHS)
+    model = small_model("bahdanau", vocabulary=len(TARGET))
+    source = sentences(LENGTHS, vocabulary=len(TARGET))
     options: Any = {"max_ratio": 0.0, "max_extra": 6}
     if kind == "samples":
         candidates: Search = sampling_search(12, temperature=0.7, **options)
@@ -62,7 +63,8 @@ def test_the_candidate_with_the_highest_expectation_wins(kind, utility):
 
 
 def test_a_single_candidate_is_what_its_search_finds():
-    model, source = small_model("transformer", vocabulary=len(TARGET)), sentences(LENGTHS)
+    model = small_model("transformer", vocabulary=len(TARGET))
+    source = sentences(LENGTHS, vocabulary=len(TARGET))
     greedy = greedy_search()
     for [one], [other] in zip(
         prepared(greedy)(model, *source), greedy(model, *source), strict=True
@@ -71,7 +73,8 @@ def test_a_single_candidate_is_what_its_search_finds():
 
 
 def test_constraints_are_those_of_the_candidates():
-    model, source = small_model("transformer", vocabulary=len(TARGET)), sentences(LENGTHS)
+    model = small_model("transformer", vocabulary=len(TARGET))
+    source = sentences(LENGTHS, vocabulary=len(TARGET))
     search = prepared(sampling_search(5, length="reference"))
     lengths = torch.tensor([3, 1, 8])
     found = search(model, *source, lengths=lengths)

@@ -173,8 +173,9 @@ def test_a_captured_search_draws_the_same(monkeypatch, caplog):
 def test_one_token_to_draw_from_is_greedy():
     model, source = small_model("bahdanau"), sentences([4, 6])
     greedy = tokens_of(greedy_search(), model, *source)
-    cold = ({"temperature": temperature} for temperature in (1e-3, 1e-40, 1e-300))
-    for narrow in ({"top_k": 1}, {"top_p": 1e-6}, *cold):
+    narrow_ones: list[dict[str, Any]] = [{"top_k": 1}, {"top_p": 1e-6}]
+    narrow_ones += [{"temperature": temperature} for temperature in (1e-3, 1e-40, 1e-300)]
+    for narrow in narrow_ones:
         assert tokens_of(sampling_search(1, **narrow), model, *source) == greedy
 
 
