@@ -192,6 +192,7 @@ def test_a_prefix_has_no_unknown_words(trained, tmp_path, monkeypatch):
         (["decoding.length=reference"], "task=translate has no references"),
         (["decoding=mbr", "decoding.candidates.length=reference"], "set decoding.candidates.l"),
         (["decoding.min_length=0"], "decoding.min_length=0: give a whole number, at least 1"),
+        (["decoding.max_ratio=1e30"], "give a number, at least 0 and at most 1,000"),
         (["decoding.no_repeat_ngram=-1"], "give a whole number, at least 1, or null"),
         (["decoding=beam", "decoding.coverage_penalty=-0.2"], "give a number, above 0 and at most"),
         (["decoding=beam", "decoding.length_penalty=1000"], "at least 0 and at most 10"),
