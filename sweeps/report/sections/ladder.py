@@ -20,7 +20,7 @@ NOTE = (
 )
 
 
-class Ladder(Section):
+class Steps(Section):
     """The systems as steps (``report=ladder``); nothing unless all translated one test set."""
 
     heading = "What each step brings"

@@ -34,7 +34,7 @@ from sweeps.comparison.significance_tables import (
 from sweeps.report.html import render_report
 from sweeps.report.report import make_report
 from sweeps.report.sections.agreement import contrasts
-from sweeps.report.sections.ladder import Ladder
+from sweeps.report.sections.ladder import Steps
 from sweeps.report.sections.learning import learning_curves, learning_table
 from sweeps.report.sections.significance import MatrixCell, significance_matrices
 from sweeps.report.sections.speed import speed_table
@@ -318,7 +318,7 @@ def test_each_step_of_a_ladder_is_compared_with_the_one_before(tmp_path):
         for seed in (1, 2)
     ]
     findings = findings_of(runs)
-    [table] = Ladder(findings).tables()
+    [table] = Steps(findings).tables()
     keys = [column.key for column in table.columns]
     assert keys[1:4] == ["parameters", "target_tokens_per_second", "sentences_per_second"]
     assert keys[4:] == ["bleu", "gain", "p_holm", "gain_1–10", "gain_11–20"]  # not a thin bucket
@@ -336,7 +336,7 @@ def test_each_step_of_a_ladder_is_compared_with_the_one_before(tmp_path):
 
 def test_translations_of_several_test_sets_are_no_ladder(tmp_path):
     other = [make_run(tmp_path / "0", "none"), make_run(tmp_path / "1", text=text(seed=1))]
-    assert Ladder(findings_of(other)).tables() == []
+    assert Steps(findings_of(other)).tables() == []
 
 
 def test_the_memory_of_a_gpu_has_a_column_only_where_a_run_recorded_it(tmp_path):
