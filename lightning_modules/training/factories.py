@@ -112,7 +112,9 @@ def check_classes(config: DictConfig) -> None:
     check_trainer(config)
     check_callbacks(config)
     find_plug("model._target_", str(config.model._target_), {}, EncoderDecoder)
-    find_plug("decoding._target_", str(config.decoding._target_), {}, Search)
+    for key in ("decoding._target_", "decoding.candidates._target_"):
+        if (name := OmegaConf.select(config, key)) is not None:
+            find_plug(key, str(name), {}, Search)
 
 
 def _check_plateau(config: DictConfig) -> None:

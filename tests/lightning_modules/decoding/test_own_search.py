@@ -108,3 +108,12 @@ def test_a_wrong_search_ends_with_one_line(given, words, tmp_path):
     assert words in line
     assert "decoding" in line
     assert not (tmp_path / "run" / "result.json").exists()
+
+
+def test_a_search_for_candidates_is_a_search(tmp_path):
+    tiny = [given for given in TINY if not given.startswith("decoding.")]
+    wrong = "decoding.candidates._target_=torch.nn.Linear"
+    line = mistake(
+        *MODEL, *tiny, *places(tmp_path), f"hydra.run.dir={tmp_path}/run", "decoding=mbr", wrong
+    )
+    assert f"{wrong}: is not derived from lightning_modules.decoding.search.Search" in line
