@@ -144,9 +144,10 @@ class BeamSearch(SteppedSearch):
         at_limit = (prefixes.limits == position + 1).unsqueeze(1)
         ended = totals.isfinite() & ((tokens == EOS) | at_limit)
         coverage = self.coverage.after(prefixes.coverage, rows, decoded.weights)
+        penalty = self.penalty(position + 1)
         # Which `ranked` divides by the length penalty.
-        finished = self.coverage.with_penalty(totals, coverage, self.penalty(position + 1))
-        after = self._without(ended, prefixes, totals, finished, position)
+        finished = self.coverage.with_penalty(totals, coverage, penalty)
+        after = self._without(ended, prefixes, totals, finished, penalty)
         sentences = prefixes.sentences.unsqueeze(1).expand_as(rows)
         bounds = self.constraints.after(prefixes.bounds, rows, tokens, position)
         after = after._replace(rows=rows, tokens=tokens, coverage=coverage, bounds=bounds)
@@ -208,7 +209,7 @@ class BeamSearch(SteppedSearch):
         return (totals + best).masked_fill_(~totals.isfinite(), -math.inf), tokens
 
     def _without(
-        self, ended: Tensor, beams: Beams, totals: Tensor, finished: Tensor, position: int | Tensor
+        self, ended: Tensor, beams: Beams, totals: Tensor, finished: Tensor, penalty: Any
     ) -> Beams:
         """Return the beams without ``ended`` hypotheses, and without prefixes that cannot matter.
 
@@ -216,9 +217,9 @@ class BeamSearch(SteppedSearch):
         score of its hypotheses is at most this log-probability divided by the penalty at the length
         limit. If ``n_best`` hypotheses are at least as good, the search of the sentence ends.
         ``finished`` are the totals of hypotheses with their coverage penalty, which is never
-        positive.
+        positive; ``penalty`` is their length penalty.
         """
-        scores = (finished / self.penalty(position + 1)).masked_fill(~ended, -math.inf)
+        scores = (finished / penalty).masked_fill(~ended, -math.inf)
         best = torch.cat([beams.best, scores], 1).topk(self.n_best).values
         totals = totals.masked_fill(ended, -math.inf)
         decided = totals.amax(1, keepdim=True) / beams.last_penalty.unsqueeze(1) <= best[:, -1:]

@@ -94,7 +94,7 @@ class DiverseBeamSearch(BeamSearch):
 
     @override
     def _without(
-        self, ended: Tensor, beams: Beams, totals: Tensor, finished: Tensor, position: int | Tensor
+        self, ended: Tensor, beams: Beams, totals: Tensor, finished: Tensor, penalty: Any
     ) -> Beams:
         """Return the beams without ``ended`` hypotheses.
 
