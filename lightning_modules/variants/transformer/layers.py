@@ -117,7 +117,10 @@ class TransformerOptions(Options):
             if kind in ("sinusoidal", "shifted") and self.width % 2:
                 raise ValueError(f"model.width={self.width}: {kind} positions need an even width")
             if kind == "rotary" and key_size % 2:
-                raise ValueError(f"model.key_size={key_size}: rotary positions need an even size")
+                given = "key_size" if self.key_size else "width / model.heads"
+                raise ValueError(
+                    f"model.{given}={key_size}: rotary positions need keys of an even size"
+                )
             pairs = zip(self.sides, mixers, strict=True)
             if kind in IN_SELF_ATTENTION and ((setting, kind), "attention") not in pairs:
                 raise ValueError(

@@ -119,7 +119,7 @@ def test_only_learned_positions_are_limited():
         ({"heads": 3, "key_size": 4}, "model.heads=3: must divide model.width=16"),
         ({"width": 15, "heads": 3}, "model.width=15: sinusoidal positions"),
         ({"key_size": 5, "positions": "rotary"}, "model.key_size=5: rotary positions"),
-        ({"heads": 16, "positions": "rotary"}, "model.key_size=1: rotary positions"),
+        ({"heads": 16, "positions": "rotary"}, "model.width / model.heads=1: rotary"),
         ({"key_size": 5, "decoder_positions": "rotary"}, "model.key_size=5: rotary positions"),
         (
             {"width": 15, "heads": 3, "positions": "none", "decoder_positions": "shifted"},
