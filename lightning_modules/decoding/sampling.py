@@ -12,8 +12,7 @@ from lightning_modules.decoding.search import HypothesisEnd, Request
 from lightning_modules.decoding.stepped import StepChoice, SteppedSearch
 from lightning_modules.variants.base import EncoderDecoder, Step
 
-BITS = 32
-"""Random bits of a draw."""
+BITS = 32  # random bits of a draw
 
 
 class Samples(NamedTuple):

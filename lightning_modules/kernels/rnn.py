@@ -42,7 +42,7 @@ def without_padding() -> Iterator[None]:
     try:
         yield
     finally:
-        _extra = EXTRA  # 0 within `without_padding`
+        _extra = EXTRA
 
 
 def run_stack(

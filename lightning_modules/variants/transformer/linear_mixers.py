@@ -112,8 +112,9 @@ class Retention(LinearMixer):
 
 
 RANK, TEMPERATURE = 16, 16
-"""Of the decays of gated linear attention (Yang et al. 2023, section 4.4): the size between two
-projections, and τ, by which their logarithms are divided so that a state is forgotten slowly."""
+"""How gated linear attention makes its decays (Yang et al. 2023, section 4.4): two projections, the
+first to ``RANK`` numbers; their logarithms are divided by ``TEMPERATURE``, the paper's τ, so that a
+state is forgotten slowly."""
 
 
 class GatedLinearAttention(LinearMixer):
