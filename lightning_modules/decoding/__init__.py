@@ -13,4 +13,5 @@ from lightning_modules.decoding.search import (
     Search,
     best_tokens,
 )
+from lightning_modules.decoding.search_tree import SearchTree, search_with_tree
 from lightning_modules.decoding.stepped import SteppedSearch

@@ -1,6 +1,7 @@
 """Searches whose steps compute on the device alone; the processor only decides what has ended."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -35,6 +36,15 @@ class StepChoice(NamedTuple):
     totals: Tensor
 
 
+class SearchStep(NamedTuple):
+    """One step of a search, for whoever watches it; rows are those of the step before."""
+
+    position: int  # of the chosen tokens, from 0
+    features: Tensor  # argument of the model's `logits`, `(sentences × beam, features)`
+    chosen: StepChoice
+    going: Tensor  # where a chosen prefix continues: `(sentences,)` or `(sentences, beam)`
+
+
 class SteppedSearch(Search):
     """A search that keeps everything between two steps in tensors, its *prefixes*.
 
@@ -46,6 +56,9 @@ class SteppedSearch(Search):
 
     constrains = True
     beam_size = 1  # number of prefixes of a sentence
+    watch: Callable[[SearchStep], None] | None = None
+    """Is called after each step; an error that it raises ends the search. A watched search is not
+    captured."""
 
     @cached_property
     def constraints(self) -> Constraints:
@@ -102,7 +115,7 @@ class SteppedSearch(Search):
         self, model: EncoderDecoder, memory: Any, request: Request, backpointers: Backpointers
     ) -> list[list[HypothesisEnd]]:
         ends = None
-        if captures(model):
+        if self.watch is None and captures(model):
             ends = find_ends(self, model, memory, request, backpointers)
         if ends is None:
             ends = self._find_ends(model, memory, request, backpointers)
@@ -130,6 +143,8 @@ class SteppedSearch(Search):
             backpointers.add(tokens, rows, decoded.weights)
             prefixes, chosen = self.advance(model, prefixes, decoded, position, with_prefix)
             ends.add(*chosen)
+            if self.watch is not None:
+                self.watch(SearchStep(position, decoded.features, chosen, self.going(prefixes)))
             moves, with_prefix = mixes, None
             if removes_ended(position, limits.device):
                 kept, with_prefix = self.kept(prefixes)

@@ -219,6 +219,14 @@ class LineLimit(NamedTuple):
     setting: str
     remedy: str  # what the user can do about a longer line
 
+    def check(self, tokens: int, line: str) -> None:
+        """Raise ``UserError`` for a line of too many tokens; ``line`` names it, with a verb."""
+        if tokens > self.most:
+            raise UserError(
+                f"{line} {tokens:,} tokens, more than {self.setting}={self.most}: "
+                f"{self.remedy.format(tokens=tokens)}"
+            )
+
 
 class LineTranslator:
     """Translates lines with a run, or with several as an ensemble."""
@@ -237,7 +245,7 @@ class LineTranslator:
             key = f"{searches}.length"
             raise UserError(f"{key}=reference: task=translate has no references; set {key}=null")
         self._cleaning, self._language = runs[0].cleaning, runs[0].languages[1]
-        self._limits = list(_limits(runs, config))
+        self._limits = list(line_limits(runs, config))
         self._positions = 0
         self._engine: FindHypotheses = partial(self._search, need_weights=need_weights)
         self._lines = self._unknown = 0
@@ -301,11 +309,7 @@ class LineTranslator:
                 continue
             tokens = len(self._source.encode([line])[0]) + 1
             for limit in self._limits:
-                if tokens > limit.most:
-                    raise UserError(
-                        f"input={self._config.input}, line {number}: has {tokens:,} tokens, more "
-                        f"than {limit.setting}={limit.most}: {limit.remedy.format(tokens=tokens)}"
-                    )
+                limit.check(tokens, f"input={self._config.input}, line {number}: has")
 
     def _encoded(
         self, prefixes: Sequence[str], numbers: Sequence[int], before: int
@@ -342,7 +346,7 @@ class LineTranslator:
         return self._engine
 
 
-def _limits(runs: Sequence[TrainedModel], config: DictConfig) -> Iterator[LineLimit]:
+def line_limits(runs: Sequence[TrainedModel], config: DictConfig) -> Iterator[LineLimit]:
     """Yield the limits on lines: of the command, of a batch, of the models' positions."""
     if config.max_line_tokens is not None:
         yield LineLimit(
