@@ -12,7 +12,7 @@ LIGHTNING_MODULES = (
     *("runs", "attention", "metrics", "kernels"),
 )
 """Folders of ``lightning_modules``: each may import from the folders to its right."""
-SWEEPS = ("tasks", "studies", "claims", "report", "launch", "comparison")
+SWEEPS = ("tasks", "studies", "claims", "explorer", "report", "launch", "comparison")
 """Folders of ``sweeps``, in the same kind of order."""
 PACKAGES = ("sweeps", "lightning_modules", "datamodules")
 """The packages, in the same kind of order."""

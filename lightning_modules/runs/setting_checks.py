@@ -288,7 +288,7 @@ def _check_there(key: str, path: Path) -> None:
         raise UserError(f"{key}={path}: {what_is(path)}{place}; correct the path")
 
 
-UNTRACKED = ("translate", "align", "contrast")
+UNTRACKED = ("translate", "align", "contrast", "explore")
 """Tasks that have no tracker, and take ``logger=none`` alone."""
 
 

@@ -25,7 +25,7 @@ from typing_extensions import override
 from lightning_modules.runs.paths import RESULT, checkpoint_file, unfinished
 from lightning_modules.runs.settings import key_of
 
-TASKS = ("test", "translate", "align", "contrast")
+TASKS = ("test", "translate", "align", "contrast", "explore")
 """Tasks that use a trained run."""
 GROUPS = ("data", "cleaning", "tokenizer", "batching", "decoding")
 """Groups that these tasks take from the run; others, such as ``trainer``, are of the machine."""

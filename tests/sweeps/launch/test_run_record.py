@@ -96,7 +96,7 @@ def test_a_setting_of_another_search_names_the_search(trained):
 
 
 @pytest.mark.parametrize("given", ["model=transformer", "model.dropout=0.5", "optimizer.lr=1"])
-@pytest.mark.parametrize("task", ["test", "translate", "align", "contrast"])
+@pytest.mark.parametrize("task", ["test", "translate", "align", "contrast", "explore"])
 def test_what_cannot_change_any_more_is_refused(trained, tmp_path, task, given):
     key = given.partition("=")[0]
     line = mistake(f"task={task}", f"checkpoint={trained}", given, f"outputs={tmp_path}")
@@ -237,7 +237,7 @@ def test_a_hostile_checkpoint_starts_nothing(tmp_path):
 
 
 def test_a_missing_checkpoint_is_refused_before_anything_is_composed(tmp_path):
-    for task in ("test", "translate", "align", "contrast"):
+    for task in ("test", "translate", "align", "contrast", "explore"):
         line = mistake(f"task={task}", f"checkpoint={tmp_path}/none", f"outputs={tmp_path}/out")
         assert "does not exist; give the folder of a finished run" in line
     assert not (tmp_path / "out").exists()
