@@ -50,6 +50,7 @@ async function translate() {
   running = new AbortController();
   const {signal} = running;
   const {text, number} = question(), found = [];
+  if (!serves && number === null) return;
   byId("wrong").textContent = "";
   for (const system of chosen()) {
     byId("said").textContent = `${systems[system].label} translates …`;
