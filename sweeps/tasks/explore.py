@@ -50,8 +50,8 @@ def _serve(config: DictConfig) -> None:
         ) from None
     app = ExplorerApp(make_explorer(config), config.request_seconds)
     server = make_explorer_server(app, config.port)
-    log.info("the explorer: http://localhost:%d/ (for this machine alone; Ctrl-C ends it)",
-             server.port)  # fmt: skip
+    address = f"http://localhost:{server.port}/"
+    log.info("the explorer: %s (for this machine alone; Ctrl-C ends it)", address)
     server.serve_forever()
 
 
@@ -100,18 +100,21 @@ def names_of(runs: Sequence[TrainedModel]) -> list[tuple[str, str]]:
     Where labels are equal, the seed tells runs apart, and else the folder.
     """
     labels = [_label(run) for run in runs]
-    for tell in (lambda run: f" seed {run.config.seed}", lambda run: f" ({run.folder})"):
+    seeds = [f" seed {run.config.seed}" for run in runs]
+    folders = [f" ({run.folder})" for run in runs]
+    for endings in (seeds, folders):
         counts = Counter(labels)
         labels = [
-            f"{label}{tell(run)}" if counts[label] > 1 else label
-            for run, label in zip(runs, labels, strict=True)
+            label + ending if counts[label] > 1 else label
+            for label, ending in zip(labels, endings, strict=True)
         ]
-    if (twice := Counter(labels).most_common(1)[0])[1] > 1:
-        raise UserError(f"checkpoint=: {twice[0]} is given twice; leave one of them out")
-    counts = Counter(run.config.variant for run in runs)
+    [(most, count)] = Counter(labels).most_common(1)
+    if count > 1:
+        raise UserError(f"checkpoint=: {most} is given twice; leave one of them out")
+    variants = [str(run.config.variant) for run in runs]
     return [
-        (run.config.variant if counts[run.config.variant] == 1 else label, label)
-        for run, label in zip(runs, labels, strict=True)
+        (label if variants.count(variant) > 1 else variant, label)
+        for variant, label in zip(variants, labels, strict=True)
     ]
 
 

@@ -29,7 +29,7 @@ def trained_model(model: str, *overrides: str) -> TrainedModel:
     """A model of fixed random weights, as if a run had trained it."""
     words = Words.train(SOURCES, 100, 1)
     tokenizers = Tokenizers(words, words)
-    config = configuration(f"model={model}", "scale=0.25", *overrides)
+    config = configuration(f"model={model}", "scale=0.25", "tokenizer.shared=true", *overrides)
     OmegaConf.update(config, "languages", ["en", "fr"], force_add=True)
     torch.manual_seed(1)
     built = build_model(config, len(words), len(words))

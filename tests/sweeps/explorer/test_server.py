@@ -50,7 +50,7 @@ def test_the_page_is_served_with_a_policy(client):
 
 @pytest.mark.parametrize(
     "content",
-    [{}, [], None, "text", {"system": 2, "source": "a"}, {"system": -1, "source": "a"},
+    [{}, [], "text", {"system": 2, "source": "a"}, {"system": -1, "source": "a"},
      {"system": "0", "source": "a"}, {"system": 0, "source": 7}, {"system": 0}],
 )  # fmt: skip
 def test_a_question_that_is_none_is_refused(client, content):

@@ -8,9 +8,11 @@ import torch
 
 from datamodules.tokenization import BOS, EOS
 from lightning_modules.decoding.search import token_log_probabilities
+from lightning_modules.training.factories import build_search
 from sweeps.explorer.tracer import MOST_BYTES, Tracer
 from tests.helpers.explorers import SOURCES, explore_config, tracer, trained_model
 from tests.helpers.refusals import refused
+from tests.helpers.variants import configuration
 
 MODELS = ["bahdanau", "seq2seq", "transformer"]
 
@@ -29,9 +31,10 @@ def test_a_trace_agrees_with_itself_and_with_the_forced_model(model):
     assert trace.finished[0].total == pytest.approx(total, rel=1e-4)
     assert trace.finished[0].tokens == len(trace.steps)
     assert trace.finished[0].text == trace.text
-    ids = trained.tokenizers.target.encode([trace.text])[0]
-    tokens = ids if trace.is_cut else [*ids, EOS]
     src = torch.tensor([[*trained.tokenizers.source.encode([SOURCES[2]])[0], EOS]])
+    search = build_search(explore_config(), trained.model, trained.tokenizers.target)
+    [[tokens, _, _], *_] = search(trained.model, src, src > 0)[0]
+    assert trace.text == trained.tokenizers.target.decode([tokens])[0]
     with torch.no_grad():
         memory = trained.model.encode(src, src > 0)
         decoded = trained.model.decode(memory, torch.tensor([[BOS, *tokens[:-1]]]))
@@ -102,11 +105,5 @@ def test_a_search_has_so_many_seconds():
     ],
 )
 def test_searches_that_have_nothing_to_draw(given, words):
-    overrides = [given] if given != "decoding=mbr" else []
-    config = explore_config(*overrides)
-    if given == "decoding=mbr":
-        from tests.helpers.variants import configuration
-
-        config.decoding = configuration(given).decoding
     with refused(words):
-        Tracer(trained_model("bahdanau"), config)
+        Tracer(trained_model("bahdanau"), configuration("task=explore", given))
