@@ -4,6 +4,7 @@ A page draws them anew for every sentence: they are described once, with named d
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 import altair as alt
 
@@ -31,26 +32,24 @@ def _beam() -> Chart:
     Data: ``nodes`` (step, place, piece, label, probability, total, best) and ``links`` (step,
     place, before, from, best); steps count from 1, and step 0 is the empty prefix.
     """
-    x = alt.X(
-        "place:Q",
-        title="place in the beam",
-        scale=alt.Scale(zero=False, nice=False, padding=60),
-        axis=alt.Axis(orient="top", grid=False, tickMinStep=1, format="d"),
-    )
-    y = alt.Y(
-        "step:Q",
-        title="token of the translation",
-        scale=alt.Scale(reverse=True, zero=False, nice=False, padding=ROW / 2),
-        axis=alt.Axis(grid=False, tickMinStep=1, format="d"),
-    )
+    place: dict[str, Any] = {
+        "title": "place in the beam",
+        "scale": alt.Scale(zero=False, nice=False, padding=60),
+        "axis": alt.Axis(orient="top", grid=False, tickMinStep=1, format="d"),
+    }
+    step: dict[str, Any] = {
+        "title": "token of the translation",
+        "scale": alt.Scale(reverse=True, zero=False, nice=False, padding=ROW / 2),
+        "axis": alt.Axis(grid=False, tickMinStep=1, format="d"),
+    }
     colour = alt.when("datum.best").then(alt.value(INK)).otherwise(alt.value(GREY))
     links = (
         alt.Chart(alt.NamedData(name="links"))
         .mark_rule(opacity=0.6, aria=False)
         .encode(
-            x=alt.X("from:Q"),
+            x=alt.X("from:Q", **place),
             x2="place:Q",
-            y=alt.Y("before:Q"),
+            y=alt.Y("before:Q", **step),
             y2="step:Q",
             color=colour,
             strokeWidth=alt.when("datum.best").then(alt.value(3)).otherwise(alt.value(1)),
@@ -58,7 +57,10 @@ def _beam() -> Chart:
     )
     numbers = {"probability": "probability", "total": "log-probability so far"}
     nodes = alt.Chart(alt.NamedData(name="nodes")).encode(
-        x=x, y=y, color=colour, tooltip=tooltip("piece", numbers=numbers)
+        x=alt.X("place:Q", **place),
+        y=alt.Y("step:Q", **step),
+        color=colour,
+        tooltip=tooltip("piece", numbers=numbers),
     )
     # White around the letters, where a line runs behind them.
     paper = nodes.mark_text(stroke="white", strokeWidth=5, fontSize=_STYLE.type, aria=False)
