@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
+from altair.utils.schemapi import debug_mode
+
 from lightning_modules.figures.heat_map import Panel
 from lightning_modules.figures.search_charts import ROW
 from lightning_modules.runs.schema import SentenceAttention
@@ -127,4 +129,5 @@ def _map(trace: Trace, label: str) -> HeatMap | None:
         target_words=[step.piece for step in trace.steps],
         weights=trace.weights.tolist(),
     )
-    return heat_map(Panel(attention, label, "a row for each step"), trace.heads)
+    with debug_mode(False):  # Altair's checks of every value take half of the time
+        return heat_map(Panel(attention, label, "a row for each step"), trace.heads)
