@@ -167,6 +167,11 @@ async function look() {
     place + 1, piece, probability, others(instead), end,
     weights ? strongest(weights[place], map.source) : "–",
   ]));
+  const {nodes, links} = beam.datasets; // the first node, the empty prefix, hangs on no link
+  fill("prefixes", links.map(({step, place, from, best}, number) => {
+    const {piece, probability, total} = nodes[number + 1];
+    return [step, place, piece, probability, total, from, best ? "yes" : "no"];
+  }));
   fill("finished", finished.map((row, place) => [place + 1, ...row]));
   byId("attention").hidden = !map;
   inside.querySelector(".note").textContent =

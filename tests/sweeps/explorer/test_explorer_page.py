@@ -88,6 +88,7 @@ def test_it_shows_translations_ends_attention_steps_and_the_tree(page, whole):
     [first, *_] = texts(page, "#translations .card .words bdi")
     assert first == "".join(f"{word}{round(100 * p)}" for word, p in record["words"])
     assert len(texts(page, "#steps tbody tr")) == len(record["steps"])
+    assert len(texts(page, "#prefixes tbody tr")) == len(record["beam"]["datasets"]["links"])
     assert len(texts(page, "#finished tbody tr")) == len(record["finished"])
     drawn = texts(page, "#beam .chart svg text")
     for node in record["beam"]["datasets"]["nodes"]:
