@@ -384,8 +384,12 @@ class HistoryPoint(Record):
     attention_spread: float | None = None
     """Mean entropy of a target token's attention weights, over that of equal weights: 0 all on one
     source token, 1 equal weights; None without attention."""
+    learning_rate: float | None = None  # of the next update
+    gradient_norm: float | None = None
+    """Mean norm of the gradient before clipping since the previous validation; None where the norm
+    is not clipped, and so not computed."""
 
-    @field_validator("attention_spread", mode="before")
+    @field_validator("attention_spread", "learning_rate", "gradient_norm", mode="before")
     @classmethod
     def _none(cls, written: Any) -> Any:
         """Read an empty field of the file as None."""

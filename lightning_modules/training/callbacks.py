@@ -192,7 +192,8 @@ class History(UpdateCallback):
     """Rewrite ``history.csv`` in ``folder`` after each validation.
 
     The training loss is the mean over the target tokens since the previous validation, with label
-    smoothing; ``TrainingBudget`` counts the tokens and seconds, validation left out.
+    smoothing, and the gradient norm the mean over the updates; ``TrainingBudget`` counts the tokens
+    and seconds, validation left out.
     """
 
     def __init__(self, folder: str) -> None:
@@ -215,6 +216,7 @@ class History(UpdateCallback):
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Add a point, and write the file."""
         loss = sum(self._totals(trainer, pl_module)) / trainer.world_size
+        norms, updates = losses_of(pl_module).norms
         budget, spread = budget_of(trainer), trainer.callback_metrics.get(VAL_SPREAD)
         point = HistoryPoint(
             target_tokens=int(budget.cost["target_tokens"]),
@@ -223,8 +225,10 @@ class History(UpdateCallback):
             val_loss=float(trainer.callback_metrics[VAL_LOSS]),
             val_bleu=float(trainer.callback_metrics[VAL_BLEU]),
             attention_spread=None if spread is None else float(spread),
+            learning_rate=float(trainer.optimizers[0].param_groups[0]["lr"]),
+            gradient_norm=norms / updates if updates else None,
         )
-        losses_of(pl_module).total, self._tokens = 0.0, 0
+        losses_of(pl_module).total, losses_of(pl_module).norms, self._tokens = 0.0, (0.0, 0), 0
         self.points.append(point)
         self.updates.append(trainer.global_step)
         if trainer.is_global_zero:
@@ -233,11 +237,12 @@ class History(UpdateCallback):
     def on_save_checkpoint(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
     ) -> None:
-        """Save the points so far, and the loss sum of each rank for the next point."""
+        """Save the points so far, and the sums for the next point: of losses, of each rank."""
         checkpoint[HISTORY] = {
             "points": [point.model_dump() for point in self.points],
             "updates": list(self.updates),
             "losses": self._totals(trainer, pl_module),
+            "norms": losses_of(pl_module).norms,
             "tokens": self._tokens,
         }
 
@@ -252,6 +257,8 @@ class History(UpdateCallback):
         same_ranks = len(losses) == trainer.world_size
         own = losses[trainer.global_rank] if same_ranks else sum(losses) / len(losses)
         losses_of(pl_module).total, self._tokens = own, saved["tokens"]
+        norms, updates = saved["norms"]
+        losses_of(pl_module).norms = norms, updates
 
     def _totals(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> list[float]:
         """Return the sum of the losses of each rank since the last point."""

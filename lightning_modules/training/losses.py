@@ -24,27 +24,40 @@ log = logging.getLogger(__name__)
 
 
 class TrainingLosses:
-    """Losses of the pieces of a training; each stays on its device until ``read``."""
+    """Losses of the pieces of a training, and gradient norms of its updates.
+
+    Each stays on its device until ``read``. ``History`` sets the sums back after each validation.
+    """
 
     def __init__(self) -> None:
         self.total = 0.0
-        """Sum of the losses read, each times the target tokens of its update; ``History`` sets it
-        back to 0 after each validation."""
+        """Sum of the losses read, each times the target tokens of its update."""
+        self.norms = 0.0, 0
+        """Sum and number of the finite gradient norms read, the same on every rank."""
         self.broken: list[tuple[int, float, list[int]]] = []
         """Update, from 1, value and sentences of each loss read that is NaN or infinite."""
         self._unread: list[tuple[Tensor, Batch, int]] = []
+        self._unread_norms: list[Tensor] = []
+
+    def add_norm(self, norm: Tensor) -> None:
+        """Add the norm ``()`` of the gradient of an update, before clipping."""
+        self._unread_norms.append(norm)
 
     def add(self, loss: Tensor, batch: Batch, update: int) -> None:
         """Add the loss ``()`` of a piece; the pieces of this rank sum up to its update's loss."""
         self._unread.append((loss, batch, update))
 
     def read(self) -> None:
-        """Read the losses since the last reading, with one wait for the device."""
+        """Read losses and norms since the last reading, with one wait for the device."""
         if not self._unread:
             return
         losses, batches, updates = zip(*self._unread, strict=True)
-        self._unread = []
-        values = torch.stack(losses).tolist()
+        norms = [norm.to(losses[0].dtype) for norm in self._unread_norms]
+        self._unread, self._unread_norms = [], []
+        read = torch.stack([*losses, *norms]).tolist()
+        values = read[: len(losses)]
+        finite = list(filter(math.isfinite, read[len(losses) :]))  # float16 skips other updates
+        self.norms = self.norms[0] + sum(finite), self.norms[1] + len(finite)
         for value, batch, update in zip(values, batches, updates, strict=True):
             self.total += value * batch.update_tokens
             if not math.isfinite(value):

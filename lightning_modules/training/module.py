@@ -309,6 +309,7 @@ class TranslationModule(Translator):
             clip_grad_value_(parameters, gradient_clip_val)
             return
         norm = clip_grad_norm_(parameters, gradient_clip_val)
+        self.losses.add_norm(norm)
         if self.logs_now:
             self.log("train/gradient_norm", norm)
 

@@ -59,7 +59,11 @@ PREDICTIONS = st.lists(st.builds(schema.Prediction, score=st.none() | NUMBERS))
 FLOATS = ("seconds", "train_loss", "val_loss", "val_bleu")
 HISTORIES = st.lists(
     st.builds(
-        schema.HistoryPoint, **dict.fromkeys(FLOATS, NUMBERS), attention_spread=st.none() | NUMBERS
+        schema.HistoryPoint,
+        **dict.fromkeys(FLOATS, NUMBERS),
+        **dict.fromkeys(
+            ("attention_spread", "learning_rate", "gradient_norm"), st.none() | NUMBERS
+        ),
     )
 )
 
