@@ -87,6 +87,17 @@ def _beyond(share: float | None, error: float | None, least: float) -> bool:
     return share is not None and share > max(least, ERRORS * (error or 0))
 
 
+AlarmKind = Literal["below", "alike", "rising"]
+"""What an alarm is about; ``testing/alarms.py`` decides, and says each in words."""
+
+
+class Alarm(Record):
+    """A sign that a training has learned too little."""
+
+    kind: AlarmKind
+    text: str  # what was measured, in a few words
+
+
 class Training(Record):
     """Cost of a training, and the validation whose weights are tested."""
 
@@ -245,6 +256,7 @@ class Result(Record):
     baselines: dict[str, Baseline] = {}
     """Scores of translations without a model, by name; none where the training text is unread."""
     contrast: Accuracies = {}  # accuracies on contrastive pairs; none without `scoring.contrastive`
+    alarms: list[Alarm] = []  # signs that the training has learned too little, the worst first
     suspicions: list[str] = []  # what looks wrong in the translations, such as copies of the source
     overrides: list[str] = []  # overrides of the command line, without passwords
     signature: str | None = None  # signature of sacreBLEU for BLEU

@@ -21,6 +21,7 @@ from lightning_modules.runs.schema import Result
 from lightning_modules.runs.setting_checks import check_arguments
 from lightning_modules.runs.settings import RESULTS, key_of, overrides_that_affect
 from lightning_modules.tasks.train import checked_scoring
+from lightning_modules.testing.alarms import alarms_of
 from lightning_modules.testing.run_scores import check_test_set, score_model
 from lightning_modules.testing.scoring import Scoring
 from lightning_modules.testing.summary import summary
@@ -95,6 +96,7 @@ def score_on_ranks(config: DictConfig, scoring: Scoring, job: Job) -> float | No
     run.result.overrides = list(_overrides(before, job))
     run.result.training, run.result.vectors = before.training, before.vectors
     run.result.first_weights = before.first_weights
+    run.result.alarms = alarms_of(run, scoring)
     files.write_run(job.folder, run)
     log.info(summary(run, scoring, job.folder))
     return run.result.scores["bleu"]

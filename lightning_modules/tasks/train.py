@@ -21,6 +21,7 @@ from lightning_modules.runs.identity import Identity, finished_result
 from lightning_modules.runs.job import Job, next_steps
 from lightning_modules.runs.paths import FAILURE, LOCK, TEST_FILES
 from lightning_modules.runs.setting_checks import check_arguments
+from lightning_modules.testing.alarms import alarms_of, in_a_line
 from lightning_modules.testing.run_scores import check_test_set, score_model
 from lightning_modules.testing.scoring import Scoring
 from lightning_modules.testing.summary import summary
@@ -67,6 +68,8 @@ def train_in(job: Job, config: DictConfig) -> float | None:
             files.remove_earlier(job.folder, [FAILURE])  # of a job that wanted another run
             known = "%s: finished before, test BLEU %.2f; force=true runs it again"
             log.info(known, job.folder, bleu)
+            for alarm in finished.alarms:
+                log.info("ALARM: %s", in_a_line(alarm))
             for each in finished.training.suspicions:
                 log.info("warning: %s", each)
     return bleu
@@ -127,6 +130,7 @@ def train_and_test(
         result = run.result
         result.overrides, result.training = job.overrides, training
         result.vectors, result.first_weights = setup.vectors, setup.first_weights
+        result.alarms = alarms_of(run, scoring)
         files.write_run(job.folder, run)
         log_test(tracker, run, scoring, job.folder, trainer.global_step)
         log.info(summary(run, scoring, job.folder))

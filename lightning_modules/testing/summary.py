@@ -9,15 +9,17 @@ from lightning_modules.metrics.chosen_metrics import METRICS, find_metrics, in_o
 from lightning_modules.runs.files import RunScores
 from lightning_modules.runs.job import label_of, label_with_changes, search_in_words
 from lightning_modules.runs.schema import Result, Training
+from lightning_modules.testing.alarms import in_a_line
 from lightning_modules.testing.scoring import Scoring
 from lightning_modules.training.budgets import find_kind, kind_of
 
 
 def summary(run: RunScores, scoring: Scoring, folder: Path) -> str:
-    """Return a few lines: scores by length, size, speed, and the folder of all files."""
+    """Return a few lines: alarms, scores by length, size, speed, and the folder of all files."""
     table = tabulate(_by_length(run), tablefmt="plain", disable_numparse=True, stralign="right")
     return "\n".join(
         [
+            *(f"ALARM: {in_a_line(alarm)}" for alarm in run.result.alarms),
             *_scores(run.result, scoring),
             f"BLEU by {_length_axis(run.result, scoring)}:",
             *(f"  {row}" for row in table.splitlines()),

@@ -16,6 +16,7 @@ from lightning_modules.metrics.word_alignment import parse_gold
 from lightning_modules.metrics.words import WordRule
 from lightning_modules.runs.files import RunScores
 from lightning_modules.runs.schema import SentenceAttention
+from lightning_modules.testing.alarms import in_a_line
 from lightning_modules.testing.forced_decoding import merge_words
 from lightning_modules.testing.scoring import Scoring
 from lightning_modules.tracking.names import BY_LENGTH, LENGTH, data_values, with_interval
@@ -114,7 +115,8 @@ def log_test(
         sentence = SentenceAttention.of(run.predictions[shown], weights)
         tracker.log_attention("attention/test", sentence)
     tracker.log_rows("predictions", *_predictions(run, rule))
-    if warnings := run.result.all_suspicions:
+    alarms = [in_a_line(alarm) for alarm in run.result.alarms]
+    if warnings := [*alarms, *run.result.all_suspicions]:
         tracker.log_rows("warnings", ("warning",), [[warning] for warning in warnings])
     tracker.log_files(folder, run.result.data)
 
