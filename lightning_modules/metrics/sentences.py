@@ -13,6 +13,7 @@ from lightning_modules.metrics.words import WordRule
 
 SCORE_BUCKETS = (*(f"{low} to < {low + 10}" for low in range(0, 90, 10)), "90 to 100")
 READABLE_WORDS = 20
+PARTS = 10  # number of sentences that represent all lengths
 _DIGITS = 9  # decimals of a rounded score: 100 may be computed as 100.00000000000004
 
 
@@ -63,3 +64,18 @@ def most_different(scores: ArrayLike, identities: Sequence[Hashable]) -> NDArray
     unique = np.array(list(first.values()), dtype=np.int64)
     spread = np.round(np.ptp(table, axis=0), _DIGITS)[unique]
     return unique[np.argsort(-spread, kind="stable")]
+
+
+def typical_by_length(lengths: ArrayLike, scores: ArrayLike, parts: int = PARTS) -> list[int]:
+    """Return a sentence number for each of ``parts`` equal parts by length, the shortest first.
+
+    ``lengths`` and ``scores`` are ``(sentences,)`` each. A part is represented by its sentence with
+    the median score, the lower of two; fewer sentences than parts are all returned.
+    """
+    ranked = np.argsort(np.asarray(lengths), kind="stable")
+    table = np.round(np.asarray(scores, dtype=np.float64), _DIGITS)
+    typical = []
+    for part in np.array_split(ranked, min(parts, len(ranked)) or 1):
+        by_score = part[np.argsort(table[part], kind="stable")]
+        typical += by_score[(len(part) - 1) // 2 :][:1].tolist()
+    return typical

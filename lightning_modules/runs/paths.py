@@ -39,11 +39,11 @@ TOKENIZERS = "tokenizers"  # folder of the vocabularies
 TRACKER_ID = "wandb_id"  # file with the id of the W&B run, for a resumed training
 LOGS = "logs"  # folder for the files of loggers, to which a resumed training adds
 REPRODUCTION = "reproduction.json"
+REPORT = "report.html"  # the page of a run, a comparison, a scoreboard or a study
 
-# A comparison: ``outputs/comparisons/NAME-DIGITS``; scoreboards and studies have a page too.
+# A comparison: ``outputs/comparisons/NAME-DIGITS``.
 COMPARISON = "comparison.json"
 MULTIRUN = "multirun.yaml"  # file that Hydra writes before the jobs of a comparison
-REPORT = "report.html"
 TABLES = "tables"
 FIGURES = "figures"
 STUDIES = "studies"
@@ -61,6 +61,7 @@ TEST_FILES = (
     PREDICTIONS,
     WORD_COUNTS,
     CONTRAST,
+    REPORT,
 )
 TRAINING_FILES = (HISTORY, LEARNING_CURVE, TRACKER_ID, LOGS)
 """Files and folders that a resumed training needs, besides checkpoints."""

@@ -25,6 +25,7 @@ from lightning_modules.testing.alarms import alarms_of
 from lightning_modules.testing.run_scores import check_test_set, score_model
 from lightning_modules.testing.scoring import Scoring
 from lightning_modules.testing.summary import summary
+from lightning_modules.tracking.run_page import publish_run_page
 from lightning_modules.training import factories
 from lightning_modules.training.checkpoints import TrainedModel, load_trained
 from lightning_modules.training.module import Translator
@@ -99,6 +100,7 @@ def score_on_ranks(config: DictConfig, scoring: Scoring, job: Job) -> float | No
     run.result.alarms = alarms_of(run, scoring)
     files.write_run(job.folder, run)
     log.info(summary(run, scoring, job.folder))
+    publish_run_page(config, job.folder)
     return run.result.scores["bleu"]
 
 

@@ -27,6 +27,7 @@ from lightning_modules.testing.scoring import Scoring
 from lightning_modules.testing.summary import summary
 from lightning_modules.testing.unknown_words import read_replacement
 from lightning_modules.tracking.results import AttentionMaps, EarlierValidations, log_test
+from lightning_modules.tracking.run_page import publish_run_page
 from lightning_modules.tracking.trackers import Tracker, track_training, tracker_config
 from lightning_modules.training import factories
 from lightning_modules.training.budgets import fill_budget
@@ -134,6 +135,7 @@ def train_and_test(
         files.write_run(job.folder, run)
         log_test(tracker, run, scoring, job.folder, trainer.global_step)
         log.info(summary(run, scoring, job.folder))
+        publish_run_page(config, job.folder, tracker)
     return result.scores["bleu"]
 
 

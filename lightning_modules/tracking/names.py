@@ -39,6 +39,8 @@ MEDIA = {
 """Heat maps of the runs that a W&B report shows side by side, with their titles."""
 WANDB = "lightning_modules.tracking.wandb_logger.FailsafeWandbLogger"
 """Class of the logger that makes W&B runs; it alone takes comparisons and reports."""
+PICTURES, TABLES, PAGE = "figures", "tables", "report"
+"""Names under which the figures, the tables and the page of a report are logged."""
 LONGEST_TAG = 64  # W&B refuses longer tags
 
 

@@ -24,6 +24,7 @@ from lightning_modules.runs.provenance import environment, git_commit
 from lightning_modules.runs.schema import Data, SentenceAttention
 from lightning_modules.runs.settings import labelling_overrides
 from lightning_modules.tracking.names import LENGTH, tag_of
+from lightning_modules.tracking.run_page import RunPage
 from lightning_modules.training.module import TranslationModule
 from lightning_modules.variants import count_parameters
 
@@ -72,6 +73,9 @@ class Tracker:
 
         ``data`` is the corpus that the model was trained on. W&B's logger alone takes files.
         """
+
+    def log_page(self, page: RunPage) -> None:
+        """Log the page of the run, and its figures. W&B's logger alone takes them."""
 
     def close(self, error: BaseException | None = None) -> None:
         """Write what is left, and end the run, as failed after an ``error``."""

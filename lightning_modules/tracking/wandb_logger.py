@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 from secrets import token_hex
 from threading import Thread
@@ -30,7 +31,8 @@ from lightning_modules.runs.paths import BEST, CHECKPOINTS, PREDICTIONS, TOKENIZ
 from lightning_modules.runs.provenance import git_commit
 from lightning_modules.runs.redaction import Redacting, redacted
 from lightning_modules.runs.schema import Data, SentenceAttention
-from lightning_modules.tracking.names import STEP, define_metrics
+from lightning_modules.tracking.names import PAGE, PICTURES, STEP, define_metrics
+from lightning_modules.tracking.run_page import RunPage
 from lightning_modules.tracking.trackers import Tracker
 
 log = logging.getLogger(__name__)
@@ -192,6 +194,21 @@ class FailsafeWandbLogger(WandbLogger, Tracker):
                 self.send(partial(wandb.Run.use_artifact, artifact_or_name=artifact), USE_SECONDS)
             else:
                 self.send(partial(wandb.Run.log_artifact, artifact_or_path=artifact), SEND_SECONDS)
+
+    @override
+    def log_page(self, page: RunPage) -> None:
+        if self._failed or self._run.disabled:
+            return
+        pictures = page.draw()
+
+        def log_all(run: wandb.Run) -> None:
+            logged: dict[str, Any] = {PAGE: wandb.Html(page.html, inject=False)}
+            for name, (png, caption) in pictures.items():
+                with Image.open(BytesIO(png)) as picture:
+                    logged[f"{PICTURES}/{name}"] = wandb.Image(picture, caption=caption)
+            run.log(logged)
+
+        self.send(log_all, SEND_SECONDS)
 
     @override
     def close(self, error: BaseException | None = None) -> None:

@@ -24,14 +24,13 @@ from datamodules.errors import UserError, one_line
 from datamodules.files import write_json
 from lightning_modules.runs.paths import TRACKER_REPORT
 from lightning_modules.tracking import names
+from lightning_modules.tracking.names import PAGE, PICTURES, TABLES
 from lightning_modules.tracking.wandb_logger import FailsafeWandbLogger, call_with_timeout
 
 log = logging.getLogger(__name__)
 
 SEND_SECONDS = 10.0  # time limit of tables and the page; no training waits for these calls
 SAVE_SECONDS = 20.0
-PICTURES, TABLES, PAGE = "figures", "tables", "report"
-"""Names under which figures, tables and the page are logged."""
 MOST_RUNS = 100  # most runs in one panel; W&B's default is ten
 LONGEST_TITLE = 128
 WIDTH, HALF = 24, 12  # width of a grid of panels, and half of it, in W&B's units

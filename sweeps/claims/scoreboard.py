@@ -6,10 +6,12 @@ says.
 
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple, Self
 
 from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.metrics.resampling import Interval
+from lightning_modules.runs.schema import Alarm
 from lightning_modules.runs.settings import RESULTS, key_of, overrides_that_affect
 from sweeps.claims.claim import Claim, TierName
 from sweeps.claims.evidence import ClaimResult, CorpusResult, RungResult
@@ -17,6 +19,7 @@ from sweeps.claims.families import expected_wrong
 from sweeps.claims.pooling import PooledEffect
 from sweeps.claims.verdict import Margin, Outcome, Verdict
 from sweeps.comparison.numbers import format_estimate, format_number, in_words
+from sweeps.report.alarms import Alarms, alarms_over
 
 SCOPES: dict[TierName, str] = {
     "laptop": "at laptop scale on a synthetic corpus",
@@ -233,3 +236,19 @@ def wrong_verdicts(results: Sequence[ClaimResult]) -> str:
     decided = sum(verdict.outcome.decided for verdict in verdicts)
     wrong = format_number(expected_wrong(verdicts), 1)
     return f"Of {decided} decided verdicts, up to {wrong} may be expected to be wrong (5% each)."
+
+
+def alarms_of_claims(results: Sequence[ClaimResult]) -> Alarms | None:
+    """Return the alarms of the trainings at the last rung of each claim; None without any.
+
+    A training of several claims counts once, with the first of them.
+    """
+    runs: dict[Path, tuple[str, Sequence[Alarm]]] = {}
+    for one in results:
+        for corpus in one.corpora:
+            for rung in corpus.rungs[-1:]:
+                for system, of_system in rung.evidence.runs.items():
+                    for run in of_system:
+                        name = f"{one.claim.name}, {system}, {corpus.corpus}, seed {run.seed}"
+                        runs.setdefault(run.folder, (name, run.result.alarms))
+    return alarms_over(runs.values())

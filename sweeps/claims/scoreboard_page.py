@@ -21,6 +21,7 @@ from sweeps.claims.scoreboard import (
     NAME,
     TITLE,
     Scale,
+    alarms_of_claims,
     effect_of,
     in_order,
     outcome_of,
@@ -71,6 +72,7 @@ def _page(results: Sequence[ClaimResult], scale: Scale, files: dict[str, str]) -
         files=files,
         title=TITLE,
         summary=summary(results, scale),
+        alarms=alarms_of_claims(results),
         wrong=wrong_verdicts(results),
         scale=scale,
         table=scoreboard(results, scale, ON_PAGE),
@@ -99,6 +101,7 @@ def publish_scoreboard(
 
     about, table = summary(results, scale), scoreboard(results, scale)
     seeds = seeds_table(results, scale)
+    alarms = alarms_of_claims(results)
     picture = out / FIGURES / f"{FOREST}.png"
     pictures = {FOREST: picture} if picture.is_file() else {}
     verdicts = {one.claim.name: outcome_of(one) for one in results}
@@ -124,7 +127,12 @@ def publish_scoreboard(
         title=f"{TITLE}: {scale.tier}",
         description=about,
         sections=[
-            ReportSection("Summary", [about, wrong_verdicts(results)], [], []),
+            ReportSection(
+                "Summary",
+                [*(alarms.text if alarms else []), about, wrong_verdicts(results)],
+                [],
+                [],
+            ),
             ReportSection("Effects", [], [*pictures], []),
             ReportSection("Claims", [], [], [NAME]),
             ReportSection("Training by training", [], [], [seeds.name]),

@@ -6,6 +6,7 @@ from functools import cached_property
 
 from lightning_modules.figures.charts import Chart, Width
 from lightning_modules.metrics.curves import curve_points, format_csv
+from lightning_modules.runs.schema import Result
 from lightning_modules.testing.output_suspicions import suspicions_of_output
 from sweeps.comparison.collect import Comparison
 from sweeps.comparison.conditions import StudyCost
@@ -14,7 +15,9 @@ from sweeps.comparison.numbers import in_words
 from sweeps.comparison.record import Origin
 from sweeps.comparison.significance_tables import SignificanceTests, conclusions, significance_tests
 from sweeps.comparison.tables import Table
+from sweeps.report.alarms import Alarms, alarms_over
 from sweeps.report.headline import Finding, answer, headline, quote
+from sweeps.report.run_headline import run_headline
 from sweeps.report.sentence_cards import Examples, example_sentences
 
 
@@ -93,6 +96,7 @@ class Findings:
     comparison: Comparison  # runs, failed jobs and conditions; empty for an evaluation of files
     studies: StudySection | None = None  # studies that tuned the systems; None without tuning
     origin: Origin = field(default_factory=Origin)  # command, question and date, where known
+    curve: str | None = None  # `bleu_by_length.csv`, where a run has written it
 
     @cached_property
     def significance(self) -> dict[str, SignificanceTests]:
@@ -104,9 +108,29 @@ class Findings:
         """BLEU on each test set by name, where a run has several test sets; else nothing."""
         return evaluate_sets(self.evaluation.systems, self.evaluation.scoring)
 
+    @property
+    def alone(self) -> bool:
+        """Whether this is about one finished run, with nothing to compare."""
+        comparison = self.comparison
+        return [*map(len, (comparison.runs, comparison.failed, self.evaluation.systems))] == [
+            1,
+            0,
+            1,
+        ]
+
+    @cached_property
+    def alarms(self) -> Alarms | None:
+        """What says that trainings have learned too little; None where nothing does."""
+        runs = self.comparison.runs
+        names = ["" if self.alone else f"{run.label} seed {run.result.seed}" for run in runs]
+        results = (run.result for run in runs)
+        return alarms_over((n, each.alarms) for n, each in zip(names, results, strict=True))
+
     @cached_property
     def headline(self) -> list[Finding]:
         """What was found, in a few sentences, each with its test."""
+        if self.alone:
+            return run_headline(self.evaluation)
         return headline(self.evaluation, self.significance.get("bleu"), self.comparison)
 
     @property
@@ -127,17 +151,23 @@ class Findings:
 
     @property
     def unfinished(self) -> str | None:
-        """How much the loss of the runs still falls; None if it falls no more in any run."""
-        learned = [run.result.training.convergence for run in self.comparison.runs]
+        """How much the loss of the runs still falls; None if it falls no more in any run.
+
+        Runs with an alarm about the same are left out.
+        """
+        trainings = [run.result for run in self.comparison.runs]
+        learned = [each.training.convergence for each in trainings if not _rises(each)]
         falls = sorted(each.fall or 0 for each in learned if each.still_falls)
         if not falls:
             return None
         shares = f"{falls[0]:.0%}" if len(falls) == 1 else f"{falls[0]:.0%} to {falls[-1]:.0%}"
-        return STILL_FALLING.format(shares, len(falls), len(learned))
+        return STILL_FALLING.format(shares, len(falls), len(trainings))
 
     @property
     def intervals(self) -> str:
         """What the intervals of the findings are about."""
+        if self.alone:
+            return "In brackets: 95% intervals over test sentences."
         return INTERVALS.format(" and seeds" if self.several_seeds else "")
 
     @property
@@ -161,6 +191,11 @@ class Findings:
             for each in run.result.training.suspicions
         ]
         found = {CORPUS: list(dict.fromkeys(corpora)), TRAININGS: trainings}
+        if self.alone:  # which has looked at its translations
+            [run] = runs
+            of_run = [f"{run.label} seed {run.result.seed}: {s}" for s in run.result.suspicions]
+            found[quote(self.evaluation.systems[0])] = of_run
+            return {text: lines for text, lines in found.items() if lines}
         for system in self.evaluation.systems:
             test, of_system = system.test, found.setdefault(quote(system), [])
             for output in system.outputs:
@@ -192,9 +227,15 @@ class Findings:
     @property
     def every_seed(self) -> str:
         """``bleu_by_length.csv``: every score of every output in every length bucket."""
+        if self.curve is not None:
+            return self.curve
         points = [
             point
             for group in self.evaluation.groups
             for point in curve_points(group.systems, group.subsets)
         ]
         return format_csv(points, self.evaluation.draws)
+
+
+def _rises(result: Result) -> bool:
+    return any(alarm.kind == "rising" for alarm in result.alarms)

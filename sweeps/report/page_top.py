@@ -16,6 +16,8 @@ from sweeps.report.headline import cost_range
 NAMED = 3  # most systems that a title names
 QUESTION = "Which system translates best, and how does that change with sentence length?"
 """The question of a comparison that has none of its own."""
+RUN_QUESTION = "How well does it translate, and how does that change with sentence length?"
+"""The question that the page of one run answers."""
 
 
 class PageTop:
@@ -31,6 +33,9 @@ class PageTop:
         """``about.title``, or a title made of the systems and of the settings that differ."""
         if self.origin.title:
             return self.origin.title
+        if self.findings.alone:
+            [run] = self.findings.comparison.runs
+            return f"{run.label}, seed {run.result.seed}"
         systems = [system.label for system in self.findings.evaluation.systems]
         if self.results:
             systems = [label_of(each.variant, each.overrides, each.config) for each in self.results]
@@ -43,7 +48,7 @@ class PageTop:
     @property
     def question(self) -> str:
         """``about.question``, or one that fits any comparison."""
-        return self.origin.question or QUESTION
+        return self.origin.question or (RUN_QUESTION if self.findings.alone else QUESTION)
 
     @cached_property
     def _varied(self) -> list[str]:
@@ -67,8 +72,10 @@ class PageTop:
     def badge(self) -> list[tuple[State, str]]:
         """States of the conditions with their counts in words, a broken one first.
 
-        Conditions that did not hold in all systems are named.
+        Conditions that did not hold in all systems are named. One run has none to hold.
         """
+        if self.findings.alone:
+            return []
         names: dict[State, list[str]] = {}
         for each in self.findings.comparison.conditions:
             names.setdefault(each.state, []).append(each.name)
@@ -101,9 +108,12 @@ class PageTop:
                 digits = f"{float(f'{amount:.3g}'):,.0f}"  # three of them
                 spent.setdefault(find_kind(kind).unit, set()).add(digits)
         for unit, amounts in spent.items():
-            yield f"{in_words(sorted(amounts))} {unit} for each training"
+            each = "" if self.findings.alone else " for each training"
+            yield f"{in_words(sorted(amounts))} {unit}{each}"
 
     def _seeds(self) -> Iterator[str]:
+        if self.findings.alone:
+            return  # in the title
         outputs = [each.outputs for each in self.findings.evaluation.systems]
         if self.results:
             seeds = sorted({output.seed for each in outputs for output in each})
@@ -113,7 +123,7 @@ class PageTop:
             yield f"{', '.join(map(str, seeds))} ({trainings} of each system)"
 
     def _runs(self) -> Iterator[str]:
-        if self.results:
+        if self.results and not self.findings.alone:
             failed = len(self.findings.comparison.failed)
             yield f"{len(self.results)} finished, {failed} failed"
 

@@ -24,6 +24,8 @@ class ReportSettings(BaseModel, extra="forbid"):
     """The group ``report`` of the configuration."""
 
     sections: dict[str, str]  # dotted paths of the sections, by any names, in the order of the page
+    run_sections: dict[str, str]  # the same for the page of one run
+    run_page: str | None  # dotted path of what writes the page of a run
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,13 +117,14 @@ class Report:
 
 
 def make_report(findings: Findings, settings: ReportSettings) -> Report:
-    """Find the sections of a report and give the findings to each.
+    """Find the sections of a report, or of the page of one run, and give the findings to each.
 
     Raises ``UserError`` for a section that cannot be found or made.
     """
     parts = []
-    for name, path in settings.sections.items():
-        setting = f"report.sections.{name}"
+    group = "run_sections" if findings.alone else "sections"
+    for name, path in getattr(settings, group).items():
+        setting = f"report.{group}.{name}"
         section = make_plug(setting, path, find_plug(setting, path, {}, Section), findings)
         parts.append(Part(name, f"{setting}={path}", section))
     return Report(findings, parts)

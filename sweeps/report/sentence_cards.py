@@ -19,7 +19,7 @@ from lightning_modules.figures.heat_map import (
     numbered_words,
 )
 from lightning_modules.metrics.metric import Array
-from lightning_modules.metrics.sentences import most_different, most_readable
+from lightning_modules.metrics.sentences import most_different, most_readable, typical_by_length
 from lightning_modules.metrics.systems import EvalSet, Output
 from lightning_modules.metrics.text_metrics import sentence_bleu
 from lightning_modules.metrics.word_alignment import shared_words
@@ -34,6 +34,7 @@ from lightning_modules.runs.schema import HeadWeights, SentenceAttention
 from sweeps.comparison.evaluation import EvalGroup
 
 MOST_WEIGHTS = 800_000  # most weights of single heads on a page, about 2 MB
+MOST_OF_ONE = 80_000  # on the page of one run
 SCRIPTED = ("label", "hypothesis", "heat_map", "note")
 """What the script of the page knows of a translation."""
 HeatMap = dict[str, Any]
@@ -60,8 +61,8 @@ def heat_map(panel: Panel, heads: NDArray[np.floating] | None = None) -> HeatMap
     return made
 
 
-def limit_heads(maps: Iterable[HeatMap]) -> int:
-    """Remove single heads from the maps that would make the page too large to mail.
+def limit_heads(maps: Iterable[HeatMap], most: int) -> int:
+    """Remove single heads from the maps beyond ``most`` weights, with which a page is too large.
 
     Returns the number of changed maps.
     """
@@ -69,7 +70,7 @@ def limit_heads(maps: Iterable[HeatMap]) -> int:
     for drawn in maps:
         if "heads" in drawn:
             count = np.size(drawn["heads"])
-            if total + count > MOST_WEIGHTS:
+            if total + count > most:
                 del drawn["heads"]
                 left_out += 1
             else:
@@ -156,13 +157,17 @@ class Examples:
 
 def example_sentences(groups: Sequence[EvalGroup]) -> Examples:
     """Return the cards of all test sets."""
+    most = MOST_OF_ONE if sum(len(group.systems) for group in groups) == 1 else MOST_WEIGHTS
     cards = [card for group in groups for card in sentence_cards(group)]
     maps = [each.heat_map for card in cards for each in card.translations if each.heat_map]
-    return Examples(cards, limit_heads(maps))
+    return Examples(cards, limit_heads(maps, most))
 
 
 def sentence_cards(group: EvalGroup) -> list[SentenceCard]:
-    """Return a readable sentence, then sentences on which the systems' first seeds differ most."""
+    """Return a readable sentence, then sentences on which the systems' first seeds differ most.
+
+    Of one system: typical sentences from short to long.
+    """
     test = group.systems[0].test
     first = [system.outputs[0] for system in group.systems]
     scores = np.stack([sentence_bleu(output.statistics) for output in first])
@@ -214,7 +219,19 @@ def _reasons(test: EvalSet, first: Sequence[Output], scores: Array) -> dict[int,
         differing = most_different(scores, identities)[:DIFFERING]
         for place, number in enumerate(differing, start=1):
             reasons.setdefault(int(number), f"differs most, number {place}")
+    else:
+        for number in typical_sentences(test, first[0]):
+            reasons.setdefault(number, "typical of its length")
     return reasons
+
+
+def typical_sentences(test: EvalSet, output: Output) -> list[int]:
+    """Return sentences that show how one system translates, from short to long."""
+    sources, rule = test.sources, test.rules.source
+    if sources is None:
+        sources, rule = test.references, test.rules.target
+    lengths = [len(rule.words(line)) for line in sources]
+    return typical_by_length(lengths, sentence_bleu(output.statistics))
 
 
 def _attention(

@@ -17,6 +17,7 @@ from sweeps.comparison.evaluation import Evaluation
 from sweeps.comparison.numbers import in_words
 from sweeps.comparison.score_tables import named_seeds
 from sweeps.comparison.tables import Cell, Column, Table
+from sweeps.report.alarms import Alarms
 from sweeps.report.findings import Findings
 
 WHOLE = {"exact": "EM", "aer": "AER"}
@@ -72,12 +73,21 @@ def print_findings(findings: Findings, console: Console) -> None:
 
     The page and the files have the rest.
     """
-    printed: list[RenderableType] = [*_failed(findings.comparison.failed), *_found(findings)]
+    printed: list[RenderableType] = [*_failed(findings.comparison.failed)]
+    if findings.alarms:
+        printed.append(alarm_line(findings.alarms))
+    printed += _found(findings)
     used = sum(len(console.render_lines(each)) for each in printed)
     left = max(MOST_LINES - FOR_PAGE - used, LEAST_TABLE)
     table = _scores(findings.evaluation, left, console)
     for each in (*printed, table):
         console.print(each)
+
+
+def alarm_line(alarms: Alarms) -> Text:
+    """Return what trainings that learned too little are about; the page names the runs."""
+    said = f" {shorten(alarms.in_short, 2 * LONGEST_TEXT)}"
+    return Text.assemble((f"✗ {alarms.title}", "bold red"), said)
 
 
 def _failed(jobs: Sequence[FailedJob]) -> Iterator[Text]:
@@ -130,7 +140,7 @@ def _found(findings: Findings) -> Iterator[Text]:
         if (more := len(broken) - len(named)) > 0:
             named.append(f"{more} more")
         yield Text.assemble(("✗ NOT HELD", "bold red"), f" {in_words(named)}; the page says why")
-    elif conditions:
+    elif conditions and not findings.alone:
         yield Text(f"✓ a fair comparison: all {len(conditions)} conditions hold", "green")
     if findings.warnings:
         line = f" {shorten(findings.warned, LONGEST_TEXT)}"

@@ -39,7 +39,7 @@ from sweeps.claims.plan import (
     whole,
 )
 from sweeps.claims.registration import RegisteredFile, Registration
-from sweeps.claims.scoreboard import NO_VERDICT, NOT_RUN, Scale, summary
+from sweeps.claims.scoreboard import NO_VERDICT, NOT_RUN, Scale, alarms_of_claims, summary
 from sweeps.claims.scoreboard_page import publish_scoreboard, write_scoreboard
 from sweeps.claims.scoreboard_tables import PRINTED, scoreboard
 from sweeps.claims.tuning import (
@@ -57,6 +57,7 @@ from sweeps.report.terminal import (
     FOR_PAGE,
     LONGEST_TEXT,
     MOST_LINES,
+    alarm_line,
     failures,
     fitting,
     print_line,
@@ -227,9 +228,11 @@ def _judge(
 
 
 def print_results(results: Sequence[ClaimResult], scale: Scale, console: Console) -> None:
-    """Print the claims that failed, then the verdicts that there is room for."""
+    """Print the claims that failed, alarms, then the verdicts that there is room for."""
     lost = [(one.claim.name, one.failure) for one in results if one.failure is not None]
     first = list(failures(NO_VERDICT, lost))
+    if alarms := alarms_of_claims(results):
+        first.append(alarm_line(alarms))
     not_run = [one.claim.name for one in results if one.not_run is not None]
     if not_run:
         first.append(

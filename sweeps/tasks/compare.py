@@ -5,11 +5,12 @@ from pathlib import Path
 
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
+from rich.console import Console
 
 from datamodules.errors import UserError, validated
 from lightning_modules.runs.files import find_runs, read_tracker_id
 from lightning_modules.runs.job import given_overrides
-from lightning_modules.runs.paths import COMPARISON, FAILURE, MULTIRUN, RESULT, STUDIES
+from lightning_modules.runs.paths import COMPARISON, FAILURE, MULTIRUN, REPORT, RESULT, STUDIES
 from lightning_modules.runs.settings import key_of
 from lightning_modules.testing.scoring import Scoring
 from sweeps.comparison.collect import collect
@@ -22,7 +23,8 @@ from sweeps.launch.live import labels_of
 from sweeps.report.findings import Findings, StudySection
 from sweeps.report.publish import publish, write_all
 from sweeps.report.report import Report, ReportSettings, check_sections, make_report
-from sweeps.report.terminal import MOST_JOBS
+from sweeps.report.run_page import write_run_page
+from sweeps.report.terminal import MOST_JOBS, print_page
 
 
 def compare(config: DictConfig) -> None:
@@ -44,13 +46,17 @@ def compare(config: DictConfig) -> None:
 
 
 def report(config: DictConfig) -> None:
-    """Task: build the report of ``config.runs``, a folder with runs, again and in that folder.
+    """Task: build the report of ``config.runs``, a folder with runs or a run, again in that folder.
 
     The runs of a comparison are scored as before.
     """
     if not isinstance(config.runs, str):
         raise UserError(f"runs={config.runs}: give one folder; task=compare takes several")
     out, scoring = Path(config.runs), None
+    if (out / RESULT).is_file():
+        write_run_page(config, out)
+        print_page(out / REPORT, Console())
+        return
     if (out / COMPARISON).is_file():
         overrides = given_overrides(HydraConfig.get())
         asked = [override for override in overrides if override.startswith("scoring.")]

@@ -35,6 +35,7 @@ TINY = [
     "scale=0.25",
     "threads=1",
     "scoring.metrics=[bleu,exact,chrf,chrf++]",
+    "report.run_page=null",
 ]
 
 TESTED = [

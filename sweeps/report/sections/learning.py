@@ -30,6 +30,8 @@ COLUMNS = [
     Column("val_loss", "validation loss (nats per token)", "number", 3),
     Column("val_bleu", "validation BLEU", "number", 2),
     Column("attention_spread", "spread of attention", "number", 2),
+    Column("learning_rate", "learning rate", "number", 6),
+    Column("gradient_norm", "gradient norm", "number", 2),
 ]
 CONVERGENCE = [
     Column("seed", "seed", "count"),
@@ -43,8 +45,19 @@ CONVERGENCE = [
 TITLES = {column.key: column.title for column in COLUMNS}
 Pace = Literal["target_tokens", "seconds"]
 PACES: tuple[Pace, ...] = ("target_tokens", "seconds")  # columns of the horizontal axes
-MEASURES = {"bleu": ("val_bleu",), "loss": ("train_loss", "val_loss")}
-"""Columns that each figure draws."""
+MEASURES = {
+    "bleu": ("val_bleu",),
+    "loss": ("train_loss", "val_loss"),
+    "rate": ("learning_rate",),
+    "gradient": ("gradient_norm",),
+}
+"""Columns that each figure draws; there is no figure of columns that no run has."""
+UNITS = {
+    "bleu": "validation BLEU",
+    "loss": "loss (nats a target token)",
+    "rate": "learning rate",
+    "gradient": "gradient norm, before clipping",
+}
 DRAWN = {"target_tokens", "seconds", "val_loss"}
 
 
@@ -66,7 +79,12 @@ class Learning(Section):
 
     @override
     def figures(self, width: Width) -> Mapping[str, Chart]:
-        return learning_figures(self._curves, width) if self._curves else {}
+        return learning_figures(self._curves, width, self.paces) if self._curves else {}
+
+    @property
+    def paces(self) -> Sequence[Pace]:
+        """Horizontal axes; the curves of one run look the same against its seconds."""
+        return PACES[:1] if self.findings.alone else PACES
 
 
 class LearningCurve(NamedTuple):
@@ -120,7 +138,8 @@ def learning_table(curves: Sequence[LearningCurve], runs: int) -> Table:
         "A row for each validation: target tokens trained on and the seconds they took, the mean "
         "training loss since the validation before, with label smoothing as trained, and loss, "
         "BLEU and the spread of attention (0: all weight on one source token, 1: equal weights) on "
-        "the validation sentences.",
+        "the validation sentences; the learning rate of the next update, and the mean norm of the "
+        "gradients since the validation before, before clipping.",
     )
 
 
@@ -157,14 +176,17 @@ def _judgement(learned: Convergence) -> str:
     return "still falls: train longer" if learned.still_falls else "falls no more"
 
 
-def learning_figures(curves: Sequence[LearningCurve], width: Width = TEXT) -> dict[str, Chart]:
-    """Return figures of BLEU and of losses, by tokens and by seconds, one line for each run."""
+def learning_figures(
+    curves: Sequence[LearningCurve], width: Width = TEXT, paces: Sequence[Pace] = PACES
+) -> dict[str, Chart]:
+    """Return figures of each of ``MEASURES`` by tokens and by seconds, one line for each run."""
     labels = {curve.system.name: curve.system.label for curve in curves}
     rows = [row for curve in curves for row in curve.drawn]
     return {
-        f"learning_{measure}_by_{pace}": _figure(rows, labels, pace, columns, width)
+        f"learning_{measure}_by_{pace}": _figure(rows, labels, pace, measure, width)
         for measure, columns in MEASURES.items()
-        for pace in PACES
+        for pace in paces
+        if any(row.get(column) is not None for row in rows for column in columns)
     }
 
 
@@ -192,13 +214,13 @@ def _figure(
     rows: Sequence[Mapping[str, Any]],
     labels: Mapping[str, str],
     pace: Pace,
-    columns: Sequence[str],
+    measure: str,
     width: Width,
 ) -> Chart:
     """Draw the columns of each run as lines against the pace; training losses are dashed."""
+    columns, unit = MEASURES[measure], UNITS[measure]
     points, style, losses = _points(rows, pace, columns), style_of(width), len(columns) > 1
     values = [point["value"] for point in points]
-    unit = "loss (nats a target token)" if losses else "validation BLEU"
     ends = rounded_out(min(values), max(values)) if values else (0.0, 1.0)
     colour, shape, _ = looks_scales(labels)
     labelled = labels_fit(labels, width)

@@ -18,6 +18,12 @@ WRITTEN = (
     "comparison.json: settings, conditions and results of the runs",
 )
 """Files in the folder of the page."""
+WRITTEN_BY_RUN = (
+    "result.json: settings, scores and cost",
+    "bleu_by_length.csv, predictions.jsonl, attention.npz: what the page shows of the test",
+    "history.csv, learning_curve.csv: how it learned",
+)
+"""Files in the folder of a run, whose page has none of its own."""
 
 
 class Method(Section):
@@ -61,7 +67,7 @@ def method(findings: Findings) -> list[tuple[str, list[str]]]:
             if (signature := evaluation.signature(each))
         ),
     ]
-    files = [*files_of(evaluation), *WRITTEN]
+    files = [*files_of(evaluation), *(WRITTEN if findings.curve is None else WRITTEN_BY_RUN)]
     return [("Scores", scores), *(each for each in lines if each[1]), ("Files", files)]
 
 

@@ -25,10 +25,12 @@ class Summary(Section):
         ]
         warnings = [f"warning, {warning}" for warning in self.findings.warnings]
         failed = [f"failed, {job.label}: {job.error}" for job in comparison.failed]
+        alarms = self.findings.alarms
+        alarming = alarms.text if alarms else []
         opening = (self.findings.answer, self.findings.caution, self.findings.unfinished)
         first = [each for each in opening if each]
         found = [str(finding) for finding in self.findings.headline]
-        return [*first, *found, *conditions, *failed, *warnings]
+        return [*alarming, *first, *found, *conditions, *failed, *warnings]
 
 
 class Conditions(Section):

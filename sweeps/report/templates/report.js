@@ -5,10 +5,20 @@ const files = embedded("tables");
 const sentences = embedded("attentions");
 const views = new Map(); // of what is drawn, by place
 
+// The drawing library is compressed, so that the page of one run can be mailed.
+
+async function unpacked(id) {
+  const packed = Uint8Array.from(atob(document.getElementById(id).textContent), c => c.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).text();
+}
+const library = unpacked("vega").then(script => (0, eval)(script)); // defines vegaEmbed
+
 // Pictures. What is not shown has no width yet: it is drawn when it is.
 
 async function render(place, spec, name) {
   place.dataset.name = name;
+  await library;
   const {view} = await vegaEmbed(place, spec, {renderer: "svg", actions: false});
   views.set(place, view);
   place.role = "img"; // a screen reader tells of one picture, not of each mark

@@ -135,7 +135,8 @@ def settings(tmp_path, monkeypatch):
 
     def give(name):
         mine = f"mistaken_sections.{name}"
-        return ReportSettings(sections={"scores": REPORT.sections["scores"], "mine": mine})
+        sections = {"scores": REPORT.sections["scores"], "mine": mine}
+        return REPORT.model_copy(update={"sections": sections})
 
     return give
 

@@ -1,0 +1,59 @@
+"""What one run has found, in a sentence or two: it compares with baselines alone."""
+
+from dataclasses import replace
+
+from lightning_modules.metrics.bootstrap import Estimate
+from lightning_modules.metrics.lengths import THIN, Bounds
+from sweeps.comparison.evaluation import Evaluation
+from sweeps.comparison.numbers import format_estimate, format_number, in_words
+from sweeps.report.headline import BLEU, Finding
+
+TEST = "one training; intervals over test sentences"
+
+
+def run_headline(evaluation: Evaluation) -> list[Finding]:
+    """Return BLEU on the whole test set with that of the baselines, and BLEU against length.
+
+    Nothing where the run has no BLEU.
+    """
+    [system] = evaluation.systems
+    whole = evaluation.estimate(system, None, BLEU)
+    if whole is None:
+        return []
+    others = [
+        f"{format_number(score.value, 1)} with the {baseline.label}"
+        for baseline in evaluation.baselines
+        if (score := evaluation.estimate(baseline, None, BLEU)) is not None
+    ]
+    short = f"BLEU is {format_number(whole.value, 1)}"
+    claim = f"BLEU is {_shown(whole)} on the whole test set"
+    if others:
+        claim += f"; without a model, {in_words(others)}"
+    found = [Finding(claim, TEST, short)]
+    known = {
+        bounds: score
+        for bounds in evaluation.bounds
+        if min(evaluation.sentences(bounds)) >= THIN
+        and (score := evaluation.estimate(system, bounds, BLEU)) is not None
+    }
+    if len(known) > 1:
+        found.append(_by_length(evaluation, known, short))
+    return found
+
+
+def _by_length(evaluation: Evaluation, known: dict[Bounds, Estimate], short: str) -> Finding:
+    """Name BLEU of the shortest and the longest group, and of the best between them."""
+    named = evaluation.scoring.bucket_name
+    first, *_, last = known
+    best = max(known, key=lambda bounds: known[bounds].value)
+    claim = f"BLEU is {_shown(known[first])} at {named(first)}"
+    if best not in (first, last):
+        claim += f", {_shown(known[best])} at {named(best)}"
+    claim += f" and {_shown(known[last])} at {named(last)}"
+    ends = [format_number(known[each].value, 1) for each in (first, last)]
+    short += f": {ends[0]} at {named(first)}, {ends[1]} at {named(last)}"
+    return Finding(claim, TEST, short)
+
+
+def _shown(score: Estimate) -> str:
+    return format_estimate(replace(score, deviation=None), 1)
