@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import count
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -19,6 +21,7 @@ from tests.sweeps.claims.claim_runs import a_claim
 
 RUNGS = (200_000.0, 400_000.0, 800_000.0)
 SEEDS = (1, 2, 3, 4, 5)
+FOLDERS = count()  # each run has another folder
 SECONDS = 600.0  # of training of each rung's runs together
 TWO = {
     "unit": "BLEU", "flavour": "multi-bleu, tokenised", "data": "a corpus",
@@ -43,7 +46,8 @@ def run(seed: int, rung: float, bleu: float = 85.0) -> ClaimRun:
     """A run, as far as the page reads it."""
     config = {"budget": {"target_tokens": int(rung)}}
     made = result(seed=seed, config=config, scores={"bleu": bleu + seed / 10})
-    return cast(ClaimRun, SimpleNamespace(seed=seed, result=Result(**made)))
+    folder = Path(f"run-{next(FOLDERS)}")
+    return cast(ClaimRun, SimpleNamespace(seed=seed, result=Result(**made), folder=folder))
 
 
 def on_corpus(

@@ -9,7 +9,7 @@ from omegaconf import DictConfig, OmegaConf
 from sweeps.comparison.collect import Comparison
 from sweeps.report.html import render_report
 from sweeps.report.publish import publish
-from sweeps.report.report import ReportSettings, make_report
+from sweeps.report.report import make_report
 from sweeps.report.sections.method import method
 from sweeps.report.wandb_comparison import report_sections
 from tests.helpers.commands import ROOT, TINY, example, mistake, places, succeed
@@ -214,7 +214,7 @@ def test_another_logger_takes_no_report(findings, tmp_path, monkeypatch, capsys)
     monkeypatch.setattr(
         "sweeps.report.wandb_comparison.publish_comparison", lambda *given: asked.append(1)
     )
-    report = make_report(findings, ReportSettings(sections={}))
+    report = make_report(findings, REPORT.model_copy(update={"sections": {}}))
     (tmp_path / "report.html").touch()
     for target in ("pytorch_lightning.loggers.CSVLogger", None):
         publish(report, tmp_path, OmegaConf.create({"_target_": target} if target else {}))

@@ -1,0 +1,324 @@
+"""The page of one run: what the run has recorded, in the sections of a comparison's page."""
+
+import logging
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from omegaconf import OmegaConf
+
+from lightning_modules.metrics.sentences import typical_by_length
+from lightning_modules.metrics.systems import EvalSet, Output, System
+from lightning_modules.runs.schema import HistoryPoint
+from lightning_modules.testing.run_scores import score_output
+from lightning_modules.tracking.run_page import publish_run_page
+from sweeps.report.findings import Findings
+from sweeps.report.html import render_report
+from sweeps.report.report import make_report
+from sweeps.report.run_page import report_of_run, write_run_page
+from tests.helpers.made_text import statistics_of
+from tests.helpers.pages import (
+    HEADS,
+    HOSTILE,
+    HOSTILE_TEXT,
+    needs_axe,
+    screen,
+    serious_violations,
+    texts,
+)
+from tests.helpers.refusals import refused
+from tests.helpers.run_folders import (
+    REPORT,
+    SCORING,
+    TEXT,
+    findings_of,
+    make_failure,
+    make_run,
+    result,
+    translations,
+)
+
+CONFIG = OmegaConf.create({"report": REPORT.model_dump()})
+MOST_BYTES = 1_000_000
+ALARMS = [
+    {"kind": "below", "text": "BLEU 12.3 at 1–10 words, phrase table 45.6"},
+    {"kind": "rising", "text": "validation BLEU rose 14% over the last fifth"},
+]
+
+
+def curve(validations=5):
+    return [
+        HistoryPoint(
+            target_tokens=1000 * place,
+            seconds=2.5 * place,
+            train_loss=4 / place,
+            val_loss=5 / place,
+            val_bleu=60 - 40 / place,
+            attention_spread=0.9 / place,
+            learning_rate=0.004 * (1 - place / validations),
+            gradient_norm=2 / place,
+        )
+        for place in range(1, validations + 1)
+    ]
+
+
+def scored(**more):
+    """Return the scores that a run of ``make_run`` records."""
+    lines = translations(TEXT.references, "luong", 1)
+    output = Output(1, lines, dict(statistics_of(lines, TEXT.references)))
+    system = System("luong", EvalSet(TEXT.references, TEXT.sources), [output])
+    phrases = translations(TEXT.references, "none", 5)
+    fields, _ = score_output(
+        System(
+            "luong",
+            system.test,
+            [Output(1, lines, output.statistics, output.metrics, phrase_table=phrases)],
+        ),
+        SCORING,
+    )
+    plain = {
+        name: {key: each.model_dump() for key, each in fields[name].items()}
+        for name in ("subsets", "baselines")
+    }
+    return {**fields, **plain, **more}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run")
+    made = scored(alarms=ALARMS, suspicions=["it looks odd"])
+    return make_run(folder, "luong", history=curve(), **made)
+
+
+@pytest.fixture(scope="module")
+def report(run):
+    return report_of_run(run, REPORT)
+
+
+def test_recorded_scores_are_those_of_an_evaluation(run, report):
+    ours, whole = report.findings.evaluation, findings_of([run]).evaluation
+    [system], [theirs] = ours.systems, whole.systems
+    assert ours.bounds == whole.bounds
+    for bounds in (None, *whole.bounds):
+        assert ours.sentences(bounds) == whole.sentences(bounds)
+        for metric in ("bleu", "exact", "chrf"):
+            mine = ours.estimate(system, bounds, metric)
+            other = whole.estimate(theirs, bounds, metric)
+            assert mine is not None
+            assert other is not None
+            assert mine.value == pytest.approx(other.value, abs=1e-4)
+            if metric == "bleu" or bounds is None:
+                assert (mine.low, mine.high) == pytest.approx((other.low, other.high), abs=1e-4)
+    assert [each.label for each in ours.baselines] == ["phrase table", "copy"]
+
+
+def test_the_page_has_what_a_run_is_asked_for(run):
+    page = write_run_page(CONFIG, run)
+    text = (run / "report.html").read_text(encoding="utf-8")
+    assert page.html == text
+    assert len(text.encode()) < MOST_BYTES
+    for words in (
+        "Too little learned",
+        "On short sentences worse than a translation without a model:",
+        "BLEU is ",
+        "Ten translations, from short to long",
+        "Size and speed",
+        "python run.py model=luong seed=1",
+        "luong seed 1: it looks odd",
+        "learning rate",
+    ):
+        assert words in text
+    for figure in ("bleu_by_length", "learning_rate_by_target_tokens"):
+        assert f'data-figure="{figure}"' in text
+    for several in ("fair comparison", "of each system", "✓ held", "by_seconds", "Runs</dt>"):
+        assert several not in text
+    assert not (run / "tables").exists()
+    assert not list(run.glob("*.part*"))
+
+
+def test_a_comparison_of_one_is_the_page_of_the_run(run, report):
+    """The numbers of the one are drawn again, those of the other recorded."""
+    compared = make_report(findings_of([run]), REPORT)
+    assert [part.name for part in compared.parts] == [part.name for part in report.parts]
+    assert set(compared.tables) == set(report.tables)
+    assert set(compared.page_figures) == set(report.page_figures)
+
+
+def test_ten_translations_go_from_short_to_long(report):
+    [part] = [part for part in report.parts if part.name == "translations"]
+    cards = part.section.cards
+    lengths = [len(card.source.split()) for card in cards]
+    assert len(cards) == 10
+    assert lengths == sorted(lengths)
+    assert all(card.translations[0].heat_map for card in cards)
+
+
+def test_typical_sentences_have_the_median_score_of_their_part():
+    rng = np.random.default_rng(0)
+    lengths, scores = rng.integers(1, 60, 103), rng.uniform(0, 100, 103)
+    numbers = typical_by_length(lengths, scores)
+    parts = np.array_split(np.argsort(lengths, kind="stable"), 10)
+    for number, part in zip(numbers, parts, strict=True):
+        below = (scores[part] < scores[number]).sum()
+        assert below == (len(part) - 1) // 2
+        assert number in part
+    assert typical_by_length([3, 1, 2], [0, 0, 0]) == [1, 2, 0]
+    assert typical_by_length([], []) == []
+
+
+def test_learning_curves_need_what_a_run_has_recorded(tmp_path):
+    old = [point.model_copy(update={"learning_rate": None}) for point in curve()]
+    made = make_run(tmp_path / "0", history=old)
+    figures = report_of_run(made, REPORT).page_figures
+    learning = [name for name in figures if name.startswith("learning")]
+    assert learning == [
+        f"learning_{what}_by_target_tokens" for what in ("bleu", "loss", "gradient")
+    ]
+    bare = report_of_run(make_run(tmp_path / "1", "none"), REPORT)
+    assert "learning" not in "".join(bare.page_figures)
+    assert render_report(bare)
+
+
+def test_several_runs_are_no_run_alone(tmp_path):
+    runs = [make_run(tmp_path / "0"), make_run(tmp_path / "1", "luong")]
+    assert not findings_of(runs).alone
+    assert not findings_of([runs[0], make_failure(tmp_path / "2")]).alone
+    assert findings_of(runs[:1]).alone
+
+
+def test_a_folder_without_a_result_is_refused(tmp_path):
+    with refused(f"runs={tmp_path}: has no result; name a finished run"):
+        write_run_page(CONFIG, tmp_path)
+
+
+def broken(*_):
+    raise RuntimeError("no ink\nat all")
+
+
+def test_a_page_that_fails_costs_a_warning_and_no_run(tmp_path, caplog):
+    made = make_run(tmp_path / "0")
+    config = OmegaConf.create({"report": {"run_page": f"{__name__}.broken"}})
+    with caplog.at_level(logging.INFO):
+        publish_run_page(config, made)
+    [line] = caplog.messages
+    again = f"python run.py task=report runs={made}"
+    assert line == f"no report.html: no ink at all; once that is mended: {again}"
+    assert not (made / "report.html").exists()
+
+
+def test_a_run_without_a_page_was_asked_for_none(tmp_path, caplog):
+    publish_run_page(OmegaConf.create({"report": {"run_page": None}}), tmp_path)
+    assert caplog.messages == []
+    assert list(tmp_path.iterdir()) == []
+
+
+class Taker:
+    """A tracker that keeps what it gets."""
+
+    def log_page(self, page):
+        self.html, self.pictures = page.html, page.draw()
+
+
+@pytest.mark.long
+def test_a_tracker_gets_the_page_and_the_pictures_that_it_cannot_draw(run):
+    taker = Taker()
+    publish_run_page(CONFIG, run, taker)  # type: ignore[arg-type]
+    assert taker.html == (run / "report.html").read_text(encoding="utf-8")
+    assert "bleu_by_length" in taker.pictures
+    assert not any(name.startswith("learning") for name in taker.pictures)
+    for picture in taker.pictures.values():
+        assert picture.png.startswith(b"\x89PNG")
+        assert "95% bootstrap" in picture.caption
+
+
+@pytest.fixture(scope="module")
+def opened(browser, tmp_path_factory):
+    """The browser with the page of a hostile run, all charts drawn."""
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    lines = translations(HOSTILE_TEXT.references, "luong", 1)
+    lines[0] = HOSTILE_TEXT.references[0]
+    folder = make_run(
+        tmp_path_factory.mktemp("hostile"),
+        HOSTILE[0],
+        text=HOSTILE_TEXT,
+        hypotheses=lines,
+        heads=HEADS,
+        history=curve(),
+        alarms=[{"kind": "alike", "text": HOSTILE[0]}],
+    )
+    write_run_page(CONFIG, folder)
+    browser.get_log("browser")
+    browser.get((folder / "report.html").as_uri())
+    waiting = "return document.querySelectorAll('.chart:not(:has(svg.marks))').length === 0"
+    WebDriverWait(browser, 60, poll_frequency=0.1).until(lambda _: browser.execute_script(waiting))
+    return browser
+
+
+@pytest.mark.long
+@pytest.mark.chromium
+def test_every_chart_is_drawn_and_no_hostile_word_runs(opened):
+    drawn = "return [...document.querySelectorAll('.chart')].map(e => e.dataset.name)"
+    names = opened.execute_script(drawn)
+    assert {"bleu_by_length", "learning_gradient_by_target_tokens"} <= set(names)
+    assert any(name.startswith("attention-") for name in names)
+    assert opened.get_log("browser") == []
+    assert HOSTILE[0] in " ".join(texts(opened, "#too-little-learned bdi"))
+    assert len(texts(opened, ".translations > li")) == 10
+    script = "return [...document.querySelectorAll('h1, h2, h3')].map(e => Number(e.localName[1]))"
+    levels = opened.execute_script(script)
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+
+
+@needs_axe
+@pytest.mark.chromium
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious_on_the_page_of_a_run(opened, scheme):
+    with screen(opened, scheme=scheme):
+        assert serious_violations(opened) == []
+
+
+@pytest.mark.long
+@pytest.mark.chromium
+@pytest.mark.parametrize("width", [390, 768, 1400])
+def test_the_page_of_a_run_needs_no_sideways_scrolling(opened, width):
+    with screen(opened, width=width):
+        content = opened.execute_script("return document.documentElement.scrollWidth")
+    assert content <= width
+
+
+def test_alarms_open_page_and_answer_of_a_comparison(tmp_path):
+    runs = [
+        make_run(tmp_path / "0", "none", alarms=ALARMS),
+        make_run(tmp_path / "1", "luong", alarms=ALARMS[1:]),
+        make_run(tmp_path / "2", "bahdanau"),
+    ]
+    findings: Findings = findings_of(runs)
+    alarms = findings.alarms
+    assert alarms is not None
+    assert alarms.title == "Too little learned: 2 of 3 trainings"
+    assert alarms.in_short == (
+        "1 on short sentences worse than a translation without a model; "
+        "2 still improving when the training ended"
+    )
+    page = render_report(make_report(findings, REPORT))
+    place = page.index('id="too-little-learned"')
+    assert place < page.index('id="answer"')
+    assert "none seed 1 (BLEU 12.3 at 1–10 words, phrase table 45.6)" in page
+    [summary] = [part for part in make_report(findings, REPORT).parts if part.name == "summary"]
+    assert summary.lines[0] == alarms.title
+
+
+def test_a_training_that_still_improves_is_told_once(tmp_path):
+    training = {**result()["training"], "convergence": {"fall": 0.3, "last_fifth_bleu": 0.2}}
+    runs = [
+        make_run(tmp_path / "0", "none", training=training, alarms=ALARMS[1:]),
+        make_run(tmp_path / "1", "luong", training=training),
+    ]
+    findings = findings_of(runs)
+    assert str(findings.unfinished).startswith(
+        "Validation loss still falls 30% a doubling in 1 of 2"
+    )
+    assert findings.alarms is not None
+    assert findings.alarms.title == "Stopped while still improving: 1 of 2 trainings"
