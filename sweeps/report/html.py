@@ -5,6 +5,7 @@ import re
 from base64 import b64encode
 from collections.abc import Mapping
 from functools import cache
+from threading import Lock
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -59,12 +60,20 @@ def breakable(name: str) -> Markup:
     return Markup(re.sub(r"([._=/])(?=\w)", r"\1<wbr>", str(escape(name))))
 
 
-@cache
+BUILDING = Lock()
+
+
 def vega() -> str:
     """Return the drawing library, compressed, in base 64; building the script takes a second.
 
     The browser unpacks it in milliseconds, and the page of a run is half as large.
     """
+    with BUILDING:  # a thread may be at it, while the figures are made
+        return _vega()
+
+
+@cache
+def _vega() -> str:
     script = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
     return b64encode(gzip.compress(script.encode(), mtime=0)).decode()
 

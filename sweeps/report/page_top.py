@@ -65,7 +65,9 @@ class PageTop:
 
     @property
     def broken(self) -> list[Condition]:
-        """Conditions of a fair comparison that do not hold."""
+        """Conditions of a fair comparison that do not hold; a run alone is compared with none."""
+        if self.findings.alone:
+            return []
         return [each for each in self.findings.comparison.conditions if not each.holds]
 
     @property

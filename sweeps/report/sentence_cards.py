@@ -157,22 +157,25 @@ class Examples:
 
 def example_sentences(groups: Sequence[EvalGroup]) -> Examples:
     """Return the cards of all test sets."""
-    most = MOST_OF_ONE if sum(len(group.systems) for group in groups) == 1 else MOST_WEIGHTS
-    cards = [card for group in groups for card in sentence_cards(group)]
+    alone = sum(len(group.systems) for group in groups) == 1
+    most = MOST_OF_ONE if alone else MOST_WEIGHTS
+    cards = [card for group in groups for card in sentence_cards(group, alone)]
     maps = [each.heat_map for card in cards for each in card.translations if each.heat_map]
     return Examples(cards, limit_heads(maps, most))
 
 
-def sentence_cards(group: EvalGroup) -> list[SentenceCard]:
+def sentence_cards(group: EvalGroup, alone: bool = False) -> list[SentenceCard]:
     """Return a readable sentence, then sentences on which the systems' first seeds differ most.
 
-    Of one system: typical sentences from short to long.
+    Of a system that is ``alone``: typical sentences from short to long.
     """
     test = group.systems[0].test
     first = [system.outputs[0] for system in group.systems]
     scores = np.stack([sentence_bleu(output.statistics) for output in first])
     heads = [_heads(output) for output in first]
     reasons = _reasons(test, first, scores)
+    for number in typical_sentences(test, first[0]) if alone else []:
+        reasons.setdefault(number, "typical of its length")
     for number in sorted({number for by_number in heads for number in by_number}):
         if number < len(test.references):
             reasons.setdefault(number, "easily read for its length")
@@ -219,9 +222,6 @@ def _reasons(test: EvalSet, first: Sequence[Output], scores: Array) -> dict[int,
         differing = most_different(scores, identities)[:DIFFERING]
         for place, number in enumerate(differing, start=1):
             reasons.setdefault(int(number), f"differs most, number {place}")
-    else:
-        for number in typical_sentences(test, first[0]):
-            reasons.setdefault(number, "typical of its length")
     return reasons
 
 

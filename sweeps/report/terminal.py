@@ -130,7 +130,7 @@ def _found(findings: Findings) -> Iterator[Text]:
         yield Text(findings.caution, "yellow")
     if findings.unfinished:
         yield Text(findings.unfinished, "yellow")
-    conditions = findings.comparison.conditions
+    conditions = [] if findings.alone else findings.comparison.conditions
     broken = [each for each in conditions if not each.holds]
     if len(broken) == 1:
         line = f" {broken[0].name}: {shorten(broken[0].text, LONGEST_TEXT)}"
@@ -140,7 +140,7 @@ def _found(findings: Findings) -> Iterator[Text]:
         if (more := len(broken) - len(named)) > 0:
             named.append(f"{more} more")
         yield Text.assemble(("✗ NOT HELD", "bold red"), f" {in_words(named)}; the page says why")
-    elif conditions and not findings.alone:
+    elif conditions:
         yield Text(f"✓ a fair comparison: all {len(conditions)} conditions hold", "green")
     if findings.warnings:
         line = f" {shorten(findings.warned, LONGEST_TEXT)}"

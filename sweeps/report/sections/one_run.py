@@ -16,7 +16,7 @@ BETWEEN_RUNS = ("data order", "parameters", "flops", "tuning")
 """Conditions that say nothing of one run, or what stands elsewhere on its page."""
 
 
-class RunScores(Section):
+class ScoresOfRun(Section):
     """Scores on the whole test set, on its parts, and of translations without a model; BLEU by
     length."""
 

@@ -237,11 +237,10 @@ def test_heads_of_another_translation_or_in_a_broken_file_are_left_out(tmp_path)
 
 
 @pytest.mark.long
-def test_a_page_keeps_as_many_heads_as_can_be_mailed(monkeypatch):
-    monkeypatch.setattr("sweeps.report.sentence_cards.MOST_WEIGHTS", 10)
+def test_a_page_keeps_as_many_heads_as_can_be_mailed():
     shapes = ((2, 2, 2), None, (3,), (2,))
     maps: list[HeatMap] = [{} if shape is None else {"heads": np.ones(shape)} for shape in shapes]
-    assert limit_heads(maps) == 1
+    assert limit_heads(maps, 10) == 1
     assert ["heads" in drawn for drawn in maps] == [True, False, False, True]
 
 
