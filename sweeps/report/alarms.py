@@ -42,9 +42,10 @@ class Alarms:
     @property
     def in_short(self) -> str:
         """The kinds of alarms with the numbers of their runs, in one line."""
-        if self.runs == 1:
-            return "; ".join(f"{HEADINGS[kind]} ({run})" for kind, [run] in self.found.items())
-        return "; ".join(f"{len(names)} {HEADINGS[kind]}" for kind, names in self.found.items())
+        return ", ".join(
+            f"{HEADINGS[kind]} ({names[0] if self.runs == 1 else len(names)})"
+            for kind, names in self.found.items()
+        )
 
 
 def alarms_over(runs: Iterable[tuple[str, Sequence[Alarm]]]) -> Alarms | None:

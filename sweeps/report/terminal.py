@@ -86,7 +86,7 @@ def print_findings(findings: Findings, console: Console) -> None:
 
 def alarm_line(alarms: Alarms) -> Text:
     """Return what trainings that learned too little are about; the page names the runs."""
-    said = f" {shorten(alarms.in_short, 2 * LONGEST_TEXT)}"
+    said = f"; {shorten(alarms.in_short, 2 * LONGEST_TEXT)}"
     return Text.assemble((f"✗ {alarms.title}", "bold red"), said)
 
 

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from lightning_modules.figures.forest_chart import forest_chart
 from lightning_modules.figures.system_looks import LOOKS
+from lightning_modules.runs.schema import Alarm
 from sweeps.claims.card_charts import effects_of_seeds, system_looks
 from sweeps.claims.cards import card_of, compare_with_published
 from sweeps.claims.claim import all_claims
@@ -19,7 +20,14 @@ from sweeps.claims.evidence import CorpusResult
 from sweeps.claims.findings import findings
 from sweeps.claims.forecast import last_verdicts, list_claims
 from sweeps.claims.judgement import judge_all
-from sweeps.claims.scoreboard import Scale, in_order, summary, verdict_sentence, wrong_verdicts
+from sweeps.claims.scoreboard import (
+    Scale,
+    alarms_of_claims,
+    in_order,
+    summary,
+    verdict_sentence,
+    wrong_verdicts,
+)
 from sweeps.claims.scoreboard_page import publish_scoreboard, write_scoreboard
 from sweeps.claims.scoreboard_tables import effects_of, scoreboard, seeds_table
 from sweeps.claims.verdict import Margin, Outcome
@@ -146,6 +154,28 @@ def test_any_number_of_claims_takes_25_lines_failed_ones_first():
     assert any("of 108, the page has all" in line for line in lines)
     assert any(line.startswith("not run, the page says why: paper.else") for line in lines)
     assert any(line.startswith("paper.holds") for line in lines)
+
+
+def test_claims_open_with_the_trainings_that_learned_too_little(tmp_path, no_pictures):
+    """Those of the last rung alone: the first rungs are short on purpose."""
+    made = [one for one in results() if one.verdict is not None][:2]
+    alarm = Alarm(kind="below", text="BLEU 1.0 at 1–10 words, phrase table 45.6")
+    for rung in made[0].corpora[0].rungs:
+        first = next(iter(rung.evidence.runs.values()))[0]
+        first.result.alarms.append(alarm)
+    alarms = alarms_of_claims(made)
+    assert alarms is not None
+    assert alarms.alarmed == 1
+    [(heading, runs)] = alarms.lines
+    assert heading.startswith("On short sentences worse than")
+    assert runs.startswith(f"{made[0].claim.name}, ")
+    assert runs.endswith(f"({alarm.text})")
+    page = write_scoreboard(made, LAPTOP, tmp_path).read_text(encoding="utf-8")
+    assert page.index("Too little learned: 1 of") < page.index("<h2>Claims")
+    console = Console(width=80, file=io.StringIO(), record=True)
+    print_results(made, LAPTOP, console)
+    assert console.export_text().startswith(f"✗ {alarms.title}")
+    assert alarms_of_claims([one for one in results() if one.verdict is not None]) is None
 
 
 def test_the_files_have_every_claim_and_every_training(tmp_path):

@@ -23,6 +23,7 @@ from tests.helpers.variants import CONF
 
 pytestmark = pytest.mark.long
 
+WITH_PAGE = "report.run_page=sweeps.report.run_page.write_run_page"
 WITH_TER = "scoring.metrics=[bleu,exact,chrf,chrf++,ter]"
 SHIPPED = OmegaConf.load(CONF / "comparison" / "quickstart.yaml")
 QUICKSTART = SHIPPED.hydra.sweeper.params.model.split(",")
@@ -32,8 +33,9 @@ QUICKSTART = SHIPPED.hydra.sweeper.params.model.split(",")
 def single(space) -> Path:
     """A tiny run of the default variant."""
     folder = space / "single"
-    output = succeed(*TINY, WITH_TER, *places(space), f"hydra.run.dir={folder}")
+    output = succeed(*TINY, WITH_TER, WITH_PAGE, *places(space), f"hydra.run.dir={folder}")
     assert "test BLEU" in output
+    assert f"open {folder}/report.html in a browser" in output
     assert "source  " in output  # example translations at validation
     return folder
 
@@ -78,6 +80,16 @@ def test_a_run_leaves_what_the_readme_promises(single):
     predictions = read_lines(single / "predictions.jsonl")
     assert [prediction["id"] for prediction in predictions] == list(range(24))
     assert not list(single.rglob("*.part*"))
+
+
+def test_every_run_leaves_its_page(single):
+    page = (single / "report.html").read_text(encoding="utf-8")
+    assert len(page.encode()) < 1_000_000
+    for name in ("bleu", "loss", "rate", "gradient"):
+        assert f'data-figure="learning_{name}_by_target_tokens"' in page
+    rows = read_rows(single / "history.csv")
+    assert all(0 < float(row["gradient_norm"]) < 1e6 for row in rows)
+    assert all(0 <= float(row["learning_rate"]) < 1 for row in rows)
 
 
 COLUMNS = ["variant", "seed", "length_low", "length_high", "sentences", "bleu"]

@@ -299,8 +299,8 @@ def test_alarms_open_page_and_answer_of_a_comparison(tmp_path):
     assert alarms is not None
     assert alarms.title == "Too little learned: 2 of 3 trainings"
     assert alarms.in_short == (
-        "1 on short sentences worse than a translation without a model; "
-        "2 still improving when the training ended"
+        "on short sentences worse than a translation without a model (1), "
+        "still improving when the training ended (2)"
     )
     page = render_report(make_report(findings, REPORT))
     place = page.index('id="too-little-learned"')
