@@ -218,6 +218,13 @@ def read_head_attention(folder: Path) -> schema.HeadWeights:
     return {int(name): part.astype(float) for name, part in arrays.items()}
 
 
+def read_curve(folder: Path) -> str:
+    """Return the text of ``bleu_by_length.csv``. Raises as ``read_run`` does."""
+    path = folder / paths.CURVE
+    with _reading(path):
+        return path.read_text(encoding="utf-8")
+
+
 def read_history(folder: Path) -> list[schema.HistoryPoint]:
     """Return the validations of a training in order; none without a file.
 

@@ -11,9 +11,9 @@ from omegaconf import DictConfig
 from datamodules.errors import UserError, validated
 from datamodules.files import write_text
 from lightning_modules.figures.charts import PNG_SCALE, as_spec
-from lightning_modules.runs.files import read_result
+from lightning_modules.runs.files import read_curve, read_result
 from lightning_modules.runs.job import command
-from lightning_modules.runs.paths import CURVE, REPORT, RESULT
+from lightning_modules.runs.paths import REPORT, RESULT
 from lightning_modules.testing.scoring import Scoring
 from lightning_modules.tracking.run_page import PagePicture, RunPage
 from sweeps.comparison.collect import collect
@@ -52,7 +52,7 @@ def report_of_run(folder: Path, settings: ReportSettings) -> Report:
     if not comparison.runs:
         raise UserError(f"runs={folder}: {comparison.failed[0].error}; name a finished run")
     [run] = comparison.runs
-    curve = (folder / CURVE).read_text(encoding="utf-8")
+    curve = read_curve(folder)
     ended = datetime.fromtimestamp((folder / RESULT).stat().st_mtime, UTC)
     findings = Findings(
         folder.resolve().name,

@@ -1,4 +1,4 @@
-"""Sections of the page of one run: its scores, ten translations from short to long, conditions."""
+"""Sections of the page of one run: scores, ten translations from short to long, conditions."""
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -6,7 +6,10 @@ from functools import cached_property
 from typing_extensions import override
 
 from lightning_modules.metrics.bootstrap import Estimate
+from lightning_modules.metrics.systems import System
+from lightning_modules.testing.scoring import MEANING
 from sweeps.comparison.conditions import Condition
+from sweeps.comparison.evaluation import Evaluation
 from sweeps.comparison.score_tables import UNCERTAINTY, by_length, origin
 from sweeps.comparison.tables import Cell, Column, Table
 from sweeps.report.sections import Section
@@ -17,7 +20,7 @@ BETWEEN_RUNS = ("data order", "parameters", "flops", "tuning")
 
 
 class ScoresOfRun(Section):
-    """Scores on the whole test set, on its parts, and of translations without a model; BLEU by
+    """Scores on the whole test set and on its parts, and of translations without a model; BLEU by
     length."""
 
     heading = "Scores"
@@ -25,40 +28,39 @@ class ScoresOfRun(Section):
     @override
     def tables(self) -> Sequence[Table]:
         evaluation = self.findings.evaluation
-        metrics = evaluation.metrics
-        columns = [Column("of", "scores of"), Column("sentences", "sentences", "count")]
-        columns += [
-            Column(each.name, each.label, "estimate", each.decimals, best=each.better)
-            for each in metrics
+        names = [metric.name for metric in evaluation.metrics]
+        labels = {metric.name: metric.label for metric in evaluation.metrics}
+        estimates = dict(self._estimates(names))
+        columns = [Column("score", "score", labels=labels)]
+        columns += [Column(key, key.replace("_", " "), "estimate", 2) for key in estimates]
+        rows: list[list[Cell]] = [
+            [name, *(of.get(name) for of in estimates.values())] for name in names
         ]
-        names = [metric.name for metric in metrics]
-        note = f"{UNCERTAINTY.partition(';')[0]}."
-        scores = Table(
-            "scores", "Scores", columns, list(self._rows(names)), origin(evaluation, *names), note
-        )
-        bleu = [metric for metric in metrics if metric.name == "bleu"]
+        note = f"{UNCERTAINTY.partition(';')[0]}. {MEANING if evaluation.baselines else ''}"
+        scores = Table("scores", "Scores", columns, rows, origin(evaluation, *names), note.strip())
+        bleu = [metric for metric in evaluation.metrics if metric.name == "bleu"]
         return [scores, *(by_length(evaluation, metric) for metric in bleu)]
 
-    def _rows(self, metrics: Sequence[str]) -> Iterator[list[Cell]]:
-        [run], [system] = self.findings.comparison.runs, self.findings.evaluation.systems
-        evaluation, sentences = self.findings.evaluation, len(run.test.references)
-        for each, name in (
-            (system, "the whole test set"),
-            *((b, b.label) for b in evaluation.baselines),
-        ):
-            yield [name, sentences, *(evaluation.estimate(each, None, m) for m in metrics)]
+    def _estimates(self, metrics: Sequence[str]) -> Iterator[tuple[str, dict[str, Estimate]]]:
+        """Yield the scores of the run, on parts of the test set, and of its baselines."""
+        evaluation, [run] = self.findings.evaluation, self.findings.comparison.runs
+        [system] = evaluation.systems
+        yield "whole_test_set", _known(evaluation, system, metrics)
         for name, part in run.result.subsets.items():
-            ends = part.intervals
-            yield [
-                name,
-                part.sentences,
-                *(
-                    Estimate(part.scores[m], *ends.get(m, (None, None)))
-                    if m in part.scores
-                    else None
-                    for m in metrics
-                ),
-            ]
+            yield (
+                f"{name.replace(' ', '_')} (n = {part.sentences:,})",
+                {
+                    metric: Estimate(score, *part.intervals.get(metric, (None, None)))
+                    for metric, score in part.scores.items()
+                },
+            )
+        for baseline in evaluation.baselines:
+            yield baseline.label.replace(" ", "_"), _known(evaluation, baseline, metrics)
+
+
+def _known(evaluation: Evaluation, system: System, metrics: Sequence[str]) -> dict[str, Estimate]:
+    found = {metric: evaluation.estimate(system, None, metric) for metric in metrics}
+    return {metric: score for metric, score in found.items() if score is not None}
 
 
 class ShortToLong(Section):
