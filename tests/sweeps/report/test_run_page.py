@@ -1,6 +1,5 @@
 """The page of one run: what the run has recorded, in the sections of a comparison's page."""
 
-import logging
 from itertools import pairwise
 
 import numpy as np
@@ -11,7 +10,6 @@ from lightning_modules.metrics.sentences import typical_by_length
 from lightning_modules.metrics.systems import EvalSet, Output, System
 from lightning_modules.runs.schema import HistoryPoint
 from lightning_modules.testing.run_scores import score_output
-from lightning_modules.tracking.run_page import publish_run_page
 from sweeps.report.findings import Findings
 from sweeps.report.html import render_report
 from sweeps.report.report import make_report
@@ -191,42 +189,12 @@ def test_a_folder_without_a_result_is_refused(tmp_path):
         write_run_page(CONFIG, tmp_path)
 
 
-def broken(*_):
-    raise RuntimeError("no ink\nat all")
-
-
-def test_a_page_that_fails_costs_a_warning_and_no_run(tmp_path, caplog):
-    made = make_run(tmp_path / "0")
-    config = OmegaConf.create({"report": {"run_page": f"{__name__}.broken"}})
-    with caplog.at_level(logging.INFO):
-        publish_run_page(config, made)
-    [line] = caplog.messages
-    again = f"python run.py task=report runs={made}"
-    assert line == f"no report.html: no ink at all; once that is mended: {again}"
-    assert not (made / "report.html").exists()
-
-
-def test_a_run_without_a_page_was_asked_for_none(tmp_path, caplog):
-    publish_run_page(OmegaConf.create({"report": {"run_page": None}}), tmp_path)
-    assert caplog.messages == []
-    assert list(tmp_path.iterdir()) == []
-
-
-class Taker:
-    """A tracker that keeps what it gets."""
-
-    def log_page(self, page):
-        self.html, self.pictures = page.html, page.draw()
-
-
 @pytest.mark.long
-def test_a_tracker_gets_the_page_and_the_pictures_that_it_cannot_draw(run):
-    taker = Taker()
-    publish_run_page(CONFIG, run, taker)  # type: ignore[arg-type]
-    assert taker.html == (run / "report.html").read_text(encoding="utf-8")
-    assert "bleu_by_length" in taker.pictures
-    assert not any(name.startswith("learning") for name in taker.pictures)
-    for picture in taker.pictures.values():
+def test_a_tracker_gets_the_pictures_that_it_cannot_draw(run):
+    pictures = write_run_page(CONFIG, run).draw()
+    assert "bleu_by_length" in pictures
+    assert not any(name.startswith("learning") for name in pictures)
+    for picture in pictures.values():
         assert picture.png.startswith(b"\x89PNG")
         assert "95% bootstrap" in picture.caption
 

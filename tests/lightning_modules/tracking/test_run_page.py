@@ -1,0 +1,77 @@
+"""The page of a run, written after the run and given to the tracker; a page that fails costs no
+run."""
+
+import io
+import logging
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from omegaconf import OmegaConf
+from PIL import Image
+
+from lightning_modules.tracking.run_page import PagePicture, RunPage, publish_run_page
+
+
+def picture() -> bytes:
+    file = io.BytesIO()
+    Image.new("RGB", (4, 4)).save(file, "png")
+    return file.getvalue()
+
+
+DRAWN = {"bleu_by_length": PagePicture(picture(), "as drawn")}
+
+
+def made(config, folder):
+    (folder / "report.html").write_text("a page")
+    return RunPage("a page", lambda: DRAWN)
+
+
+def broken(*_):
+    raise RuntimeError("no ink\nat all")
+
+
+def asked_for(page):
+    return OmegaConf.create({"report": {"run_page": page}})
+
+
+class Taker:
+    """A tracker that keeps what it gets."""
+
+    def log_page(self, page):
+        self.html, self.pictures = page.html, page.draw()
+
+
+def test_the_tracker_gets_the_page_and_the_terminal_its_path(tmp_path, caplog):
+    taker: Any = Taker()
+    with caplog.at_level(logging.INFO):
+        publish_run_page(asked_for(f"{__name__}.made"), tmp_path, taker)
+    assert (taker.html, taker.pictures) == ("a page", DRAWN)
+    assert caplog.messages == [f"open {tmp_path}/report.html in a browser"]
+
+
+def test_a_page_that_fails_costs_a_warning_and_no_run(tmp_path, caplog):
+    with caplog.at_level(logging.INFO):
+        publish_run_page(asked_for(f"{__name__}.broken"), tmp_path)
+    [line] = caplog.messages
+    again = f"python run.py task=report runs={tmp_path}"
+    assert line == f"no report.html: no ink at all; once that is mended: {again}"
+
+
+def test_a_run_without_a_page_was_asked_for_none(tmp_path, caplog):
+    publish_run_page(asked_for(None), tmp_path)
+    assert caplog.messages == []
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("disabled", [False, True])
+def test_wandb_gets_page_and_pictures_where_it_keeps_anything(disabled):
+    from lightning_modules.tracking.wandb_logger import FailsafeWandbLogger
+
+    logged: list[dict[str, Any]] = []
+    logger = object.__new__(FailsafeWandbLogger)
+    logger._failed = False
+    logger._run = SimpleNamespace(disabled=disabled, log=logged.append)  # type: ignore[assignment]
+    logger.log_page(RunPage("<p>a page</p>", lambda: DRAWN))
+    assert [set(each) for each in logged] == [{"report", "figures/bleu_by_length"}] * (not disabled)
+    assert not logger._failed
