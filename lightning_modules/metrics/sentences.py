@@ -74,7 +74,7 @@ def typical_by_length(lengths: ArrayLike, scores: ArrayLike, parts: int = PARTS)
     """
     ranked = np.argsort(np.asarray(lengths), kind="stable")
     table = np.round(np.asarray(scores, dtype=np.float64), _DIGITS)
-    typical = []
+    typical: list[int] = []
     for part in np.array_split(ranked, min(parts, len(ranked)) or 1):
         by_score = part[np.argsort(table[part], kind="stable")]
         typical += by_score[(len(part) - 1) // 2 :][:1].tolist()

@@ -17,7 +17,6 @@ from sweeps.comparison.outputs import RunOutput
 
 Estimates = Mapping[tuple[str, str], Estimate]  # by the names of system and metric
 Named = tuple[tuple[str, str], Estimate]
-BLEU = "bleu"
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,11 +67,13 @@ def _whole(system: str, result: Result) -> Iterator[Named]:
 def _of_row(system: str, metrics: list[str], row: Mapping[str, str]) -> Iterator[Named]:
     """Yield the scores in a row of the curve; an empty cell is no score."""
     for metric in metrics:
-        if row.get(metric):
-            value = float(row[metric])
-            ends = [row["bleu_low"], row["bleu_high"]] if metric == BLEU else []
-            low, high = map(float, ends) if all(ends) and ends else (None, None)
+        value, low, high = (_number(row.get(f"{metric}{end}")) for end in ("", "_low", "_high"))
+        if value is not None:
             yield (system, metric), Estimate(value, low, high, seeds=(value,))
+
+
+def _number(cell: str | None) -> float | None:
+    return float(cell) if cell else None
 
 
 def _of_baselines(result: Result, lengths: str) -> Iterator[Named]:
