@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
+from altair.utils.schemapi import debug_mode
 from numpy.typing import ArrayLike, NDArray
 
 from lightning_modules.figures.charts import as_spec
@@ -48,7 +49,8 @@ def heat_map(panel: Panel, heads: NDArray[np.floating] | None = None) -> HeatMap
     """
     attention, names = panel.attention, (panel.title, panel.subtitle)
     empty = attention.model_copy(update={"weights": []})
-    spec = as_spec(attention_map(empty, *names, "container"))
+    with debug_mode(False):  # Altair's checks take most of the time of a map
+        spec = as_spec(attention_map(empty, *names, "container"))
     made = {
         "spec": spec | {"description": alt_text(attention, *names)},
         "margin": label_room(attention.target_words, "container"),

@@ -9,7 +9,8 @@ from omegaconf import OmegaConf
 from lightning_modules.metrics.sentences import typical_by_length
 from lightning_modules.metrics.systems import EvalSet, Output, System
 from lightning_modules.runs.schema import HistoryPoint
-from lightning_modules.testing.run_scores import score_output
+from lightning_modules.testing.scoring import PHRASE_TABLE, baselines_of_run
+from sweeps.comparison.evaluation import evaluate
 from sweeps.report.findings import Findings
 from sweeps.report.html import render_report
 from sweeps.report.report import make_report
@@ -65,20 +66,17 @@ def scored(**more):
     lines = translations(TEXT.references, "luong", 1)
     output = Output(1, lines, dict(statistics_of(lines, TEXT.references)))
     system = System("luong", EvalSet(TEXT.references, TEXT.sources), [output])
-    phrases = translations(TEXT.references, "none", 5)
-    fields, _ = score_output(
-        System(
-            "luong",
-            system.test,
-            [Output(1, lines, output.statistics, output.metrics, phrase_table=phrases)],
-        ),
-        SCORING,
-    )
-    plain = {
-        name: {key: each.model_dump() for key, each in fields[name].items()}
-        for name in ("subsets", "baselines")
+    evaluation = evaluate([system], SCORING)
+    [group], metrics = evaluation.groups, evaluation.metrics
+    known = {each.name: evaluation.estimate(system, None, each.name) for each in metrics}
+    phrases = {PHRASE_TABLE: translations(TEXT.references, "none", 5)}
+    baselines = baselines_of_run(system.test, phrases, metrics, group.buckets)
+    return {
+        "scores": {name: each.value for name, each in known.items() if each},
+        "intervals": {name: (each.low, each.high) for name, each in known.items() if each},
+        "baselines": {name: each.model_dump() for name, each in baselines.items()},
+        **more,
     }
-    return {**fields, **plain, **more}
 
 
 @pytest.fixture(scope="module")
