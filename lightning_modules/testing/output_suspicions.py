@@ -9,9 +9,9 @@ from itertools import compress
 
 from datamodules.corpus_statistics import MANY, SOME, Suspicion, suspicion
 from datamodules.text_forms import LOWER_CASE, form_suspicions
+from lightning_modules.metrics.failures import UNKNOWN_WORD
 from lightning_modules.metrics.metric import ReferenceText, check_aligned
 
-UNKNOWN = "<unk>"
 TOO_LONG, EXTRA_WORDS = 2, 10
 """Words of an over-long translation: so many for each word of the reference, and so many more."""
 FEWEST_COPIED = 3  # least number of words of a copy: short names are the same in many languages
@@ -33,9 +33,9 @@ def suspicions_of_output(text: ReferenceText, hypotheses: Sequence[str]) -> list
     found = list(suspicion("translations are empty", _of_empty(text, pairs), len(pairs), 0))
     kinds: list[tuple[str, float, Callable[[str, str], object]]] = [
         (
-            f"have an unknown word ({UNKNOWN})",
+            f"have an unknown word ({UNKNOWN_WORD})",
             MANY,
-            lambda ref, hyp: UNKNOWN in hyp and UNKNOWN not in ref,
+            lambda ref, hyp: UNKNOWN_WORD in hyp and UNKNOWN_WORD not in ref,
         ),
         (
             "are far longer than the reference",
