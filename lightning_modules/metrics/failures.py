@@ -71,7 +71,7 @@ def kind_of(words: Sequence[str], references: Sequence[Sequence[str]]) -> Transl
         return TranslationKind.RIGHT
     reference = min(references, key=lambda each: (abs(len(each) - len(words)), len(each)))
     more = len(words) - len(reference)
-    if more >= APART and len(words) > LONGEST * len(reference) or loops(words, reference):
+    if (more >= APART and len(words) > LONGEST * len(reference)) or loops(words, reference):
         return TranslationKind.LONG
     if -more >= APART and len(words) < SHORTEST * len(reference):
         return TranslationKind.SHORT

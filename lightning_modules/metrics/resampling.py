@@ -259,6 +259,15 @@ def _share(as_large: NDArray[np.bool_]) -> float:
     return float((as_large.sum() + 1) / (len(as_large) + 1))
 
 
+def probability_above(differences: Array) -> float:
+    """Return the probability that a difference is above 0, one of 0 counting by half.
+
+    Of the differences between each training of a system and each of another, this is the
+    probability of improvement (Agarwal et al. 2021, NeurIPS, section 4.4).
+    """
+    return float((differences > 0).mean() + (differences == 0).mean() / 2)
+
+
 def holm(p_values: Sequence[float]) -> list[float]:
     """Return Holm's (1979) adjusted p-values of a family of tests, in the given order."""
     order = np.argsort(p_values, kind="stable")

@@ -58,21 +58,21 @@ def test_kinds_of_hand_made_sentences(hypothesis, reference, kind):
 
 
 def test_of_several_references_one_equals_or_the_closest_in_length_counts():
-    references = ["a b c d e f g h i j".split(), "k l m n".split()]
-    assert kind_of("k l m n".split(), references) is RIGHT
-    assert kind_of("k l m".split(), references) is WRONG
-    assert kind_of("k l m".split(), references[:1]) is SHORT
+    references = [["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"], ["k", "l", "m", "n"]]
+    assert kind_of(["k", "l", "m", "n"], references) is RIGHT
+    assert kind_of(["k", "l", "m"], references) is WRONG
+    assert kind_of(["k", "l", "m"], references[:1]) is SHORT
 
 
 def test_words_that_stood_earlier_repeat():
-    words = "a b c d x a b c d e f".split()
+    words = ["a", "b", "c", "d", "x", "a", "b", "c", "d", "e", "f"]
     assert np.flatnonzero(repeated_words(words)).tolist() == [5, 6, 7, 8]
-    assert np.flatnonzero(repeated_words("a a a a a".split())).tolist() == [1, 2, 3, 4]
-    assert not repeated_words("a b c".split()).any()
+    assert np.flatnonzero(repeated_words(["a", "a", "a", "a", "a"])).tolist() == [1, 2, 3, 4]
+    assert not repeated_words(["a", "b", "c"]).any()
     # A fifth of the words is a loop, less is none.
     others = [f"w{number}" for number in range(13)]
-    assert loops([*"a b c d".split(), *others[:12], *"a b c d".split()], [])
-    assert not loops([*"a b c d".split(), *others, *"a b c d".split()], [])
+    assert loops([*["a", "b", "c", "d"], *others[:12], *["a", "b", "c", "d"]], [])
+    assert not loops([*["a", "b", "c", "d"], *others, *["a", "b", "c", "d"]], [])
 
 
 WORDS = st.lists(st.sampled_from(["a", "b", "c", UNKNOWN_WORD, "d"]), max_size=24)

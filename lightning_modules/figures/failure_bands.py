@@ -1,0 +1,197 @@
+"""Bands of the kinds of translations over sentence length, one panel for each system."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+import altair as alt
+
+from lightning_modules.figures.charts import COLUMN, Chart, Width, data_of, style_of, tooltip
+from lightning_modules.figures.lines import finish_chart
+from lightning_modules.metrics.bootstrap import Estimate
+from lightning_modules.metrics.failures import TranslationKind
+from lightning_modules.metrics.lengths import Bounds
+
+LOOKS: Mapping[TranslationKind, tuple[str, str]] = {
+    TranslationKind.RIGHT: ("#e4ece7", "#1c2430"),
+    TranslationKind.WRONG: ("#b4bec7", "#1c2430"),
+    TranslationKind.UNKNOWN: ("#75508f", "#ffffff"),
+    TranslationKind.SHORT: ("#6fb0dd", "#1c2430"),
+    TranslationKind.LONG: ("#a84300", "#ffffff"),
+}
+"""Colours of a band and of its letters. No system has them; in grey, neighbours differ too."""
+HEIGHT, SMALL = 190, 90  # of a panel on the page and in a file
+LEAST_LABELLED = 11  # percent of the highest point of a band that has room for its label
+GAP = 12  # between the panels of a file, in points
+BAR = 60  # width of the bar where there is one length group alone
+
+
+@dataclass(frozen=True)
+class Bands:
+    """The shares of the kinds of one system's translations, by the bounds of the length groups."""
+
+    label: str
+    shares: Mapping[Bounds, Mapping[TranslationKind, Estimate]]
+    places: Mapping[Bounds, float]  # mean length of the sentences of a group
+    sentences: Mapping[Bounds, int]
+
+    @property
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """The bands, from the bottom up: ``from`` and ``to`` in percent at each place."""
+        for bounds, shares in self.shares.items():
+            ends = [0.0, *accumulate(share.value for share in shares.values())]
+            for (kind, share), low, high in zip(shares.items(), ends, ends[1:], strict=False):
+                yield {
+                    "kind": kind.label,
+                    "order": int(kind),
+                    "place": round(self.places[bounds], 2),
+                    "share": round(share.value, 2),
+                    "from": round(low, 2),
+                    "to": round(high, 2),
+                }
+
+    @property
+    def said(self) -> Iterator[dict[str, Any]]:
+        """What a length group says where the pointer is: all shares."""
+        for bounds, shares in self.shares.items():
+            yield {
+                "place": round(self.places[bounds], 2),
+                "lengths": bounds.label,
+                "sentences": self.sentences[bounds],
+                **{kind.label: round(share.value, 1) for kind, share in shares.items()},
+            }
+
+    @property
+    def description(self) -> str:
+        """The shares of the failures in the shortest and in the longest group in words."""
+        ends = list(dict.fromkeys([next(iter(self.shares)), list(self.shares)[-1]]))
+        told = [
+            f"at {bounds.label}: "
+            + ", ".join(
+                f"{share.value:.0f}% {kind.label}" for kind, share in self.shares[bounds].items()
+            )
+            for bounds in ends
+        ]
+        return f"How the translations of {self.label} fail, {'; '.join(told)}."
+
+
+def failure_panel(bands: Bands, x_title: str, note: str) -> Chart:
+    """Draw the bands of one system for the page; labels stand in the bands."""
+    drawn = alt.layer(*_layers(bands, "container", x_title, "translations (%)"))
+    chart = finish_chart(drawn, "container", note, description=bands.description)
+    whole: Chart = chart.properties(height=HEIGHT)
+    return whole
+
+
+def failure_panels(every: Sequence[Bands], x_title: str, note: str, width: float) -> Chart:
+    """Draw the bands of all systems side by side, for a file; one legend names the kinds."""
+    style = style_of(width)
+    columns = min(2 if width == COLUMN else 3, len(every))
+    axis = 4.5 * style.type
+    room = (width - GAP * (columns - 1)) / columns - axis
+    drawn = [
+        alt.layer(*_layers(bands, width, x_title, "%")).properties(
+            width=room, height=SMALL, title=alt.TitleParams(bands.label, limit=room, offset=4)
+        )
+        for bands in every
+    ]
+    said = " ".join(bands.description for bands in every)
+    chart: Chart = (
+        alt.concat(*drawn, columns=columns, spacing=GAP)
+        .resolve_scale(color="shared")
+        .properties(description=said, usermeta={"caption": note}, config=style.config)
+    )
+    return chart
+
+
+def _layers(bands: Bands, width: Width, x_title: str, y_title: str) -> list[alt.Chart]:
+    rows, style = list(bands.rows), style_of(width)
+    on_page = width == "container"
+    kinds = [kind.label for kind in TranslationKind]
+    colours = alt.Scale(domain=kinds, range=[colour for colour, _ in LOOKS.values()])
+    legend = None if on_page else alt.Legend(orient="bottom", columns=3, symbolType="square")
+    x = alt.X(
+        "place:Q",
+        title=x_title,
+        scale=alt.Scale(domain=_ends(bands), nice=False),
+        axis=_axis(bands),
+    )
+    y = alt.Y(
+        "from:Q",
+        title=y_title,
+        scale=alt.Scale(domain=[0, 100], nice=False),
+        axis=alt.Axis(values=[0, 25, 50, 75, 100], grid=False),
+    )
+    data = alt.Chart(data_of(rows)).encode(
+        x=x, y=y, y2="to:Q", color=alt.Color("kind:N", title=None, scale=colours, legend=legend)
+    )
+    if len(bands.shares) > 1:
+        drawn = data.mark_area(stroke="white", strokeWidth=0.75).encode(order="order:Q")
+    else:
+        drawn = data.mark_bar(size=BAR, stroke="white", strokeWidth=0.75)
+    numbers = {"sentences": "sentences", **{label: f"{label} (%)" for label in kinds}}
+    pointed = (
+        alt.Chart(data_of(bands.said))
+        .mark_rule(strokeWidth=24, opacity=0, aria=False)
+        .encode(x=x, tooltip=tooltip("lengths", numbers=numbers))
+    )
+    names = list(_names(bands, rows))
+    if not names or not on_page:
+        return [drawn, pointed]
+    texts = alt.Chart(data_of(names)).encode(x=x, y="from:Q", text="kind:N")
+    return [
+        drawn,
+        *(
+            texts.transform_filter(alt.datum.align == align).mark_text(
+                align=align, dx=dx, fontSize=style.type
+            ).encode(color=alt.Color("ink:N", scale=None))
+            for align, dx in (("left", 4), ("center", 0), ("right", -4))
+            if any(name["align"] == align for name in names)
+        ),
+        pointed,
+    ]  # fmt: skip
+
+
+def _ends(bands: Bands) -> list[float]:
+    places = list(bands.places.values())
+    if len(places) == 1:
+        return [places[0] - 1, places[0] + 1]
+    return [places[0], places[-1]]
+
+
+def _axis(bands: Bands) -> alt.Axis:
+    names = ", ".join(f"'{place:g}': '{each.label}'" for each, place in _rounded(bands))
+    return alt.Axis(
+        values=[place for _, place in _rounded(bands)],
+        labelExpr=f"{{{names}}}[datum.value]",
+        labelOverlap="parity",
+        labelAngle=0,
+        labelFlush=False,
+        grid=False,
+    )
+
+
+def _rounded(bands: Bands) -> list[tuple[Bounds, float]]:
+    return [(bounds, round(place, 2)) for bounds, place in bands.places.items()]
+
+
+def _names(bands: Bands, rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield the name of each band that has room for it, where the band is highest."""
+    places = [place for _, place in _rounded(bands)]
+    for kind in TranslationKind:
+        highest = max(
+            (row for row in rows if row["kind"] == kind.label), key=lambda row: row["share"]
+        )
+        if highest["share"] < LEAST_LABELLED:
+            continue
+        align = "center"
+        if len(places) > 1 and highest["place"] in (places[0], places[-1]):  # runs inwards
+            align = "left" if highest["place"] == places[0] else "right"
+        yield {
+            "kind": kind.label,
+            "place": highest["place"],
+            "from": (highest["from"] + highest["to"]) / 2,
+            "align": align,
+            "ink": LOOKS[kind][1],
+        }
