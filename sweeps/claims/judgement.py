@@ -13,6 +13,7 @@ from scipy.stats import trim_mean
 from datamodules.errors import UserError
 from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.metrics.metric import Array
+from lightning_modules.metrics.resampling import probability_above
 from lightning_modules.runs.checksums import BrokenFileError
 from lightning_modules.runs.files import read_learning_curve
 from lightning_modules.testing.scoring import Scoring
@@ -230,7 +231,7 @@ def _judge_rung(
         losses={key: np.array([run.loss for run in of]) for key, of in evidence.runs.items()},
         evidence=evidence,
         middle=float(differences.effect(np.array([trim_mean(each, 0.25) for each in observed]))),
-        improvement=float((effects > 0).mean() + (effects == 0).mean() / 2),
+        improvement=probability_above(effects),
         beside=None if measure.beside is None else _estimate(measure.beside, evidence, drawn),
     )
     return _Rung(result, raw, values, differences)

@@ -8,7 +8,7 @@ from lightning_modules.metrics.bootstrap import Estimate
 NOTHING = "–"
 MINUS = "\u2212"
 EXACT_BELOW = 10_000  # sizes from here on have three digits and a unit
-UNITS = {1e9: "G", 1e6: "M", 1e3: "k"}
+UNITS = {1e18: "E", 1e15: "P", 1e12: "T", 1e9: "G", 1e6: "M", 1e3: "k"}
 
 
 def format_number(value: float, decimals: int = 0, signed: bool = False) -> str:
