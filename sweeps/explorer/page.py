@@ -1,8 +1,5 @@
 """The explorer's page: of a server that traces what is typed, or a file with a bank of traces."""
 
-import base64
-import json
-import zlib
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -13,7 +10,7 @@ from lightning_modules.figures.system_looks import looks_of
 from lightning_modules.tasks.progress import Advance
 from sweeps.explorer.records import trace_record
 from sweeps.explorer.tracer import MOST_BYTES, Tracer
-from sweeps.report.html import render_page
+from sweeps.report.html import packed, render_page
 
 MOST_WEIGHTS = 4_000_000
 """Most weights of single heads in a file, about 5 MB; further translations have their mean."""
@@ -56,7 +53,7 @@ class Explorer(NamedTuple):
         bank: list[list[str]] = []
         left, without_heads = MOST_WEIGHTS, 0
         for example in self.examples:
-            packed = []
+            traces = []
             for number in range(len(self.systems)):
                 record = self.record(number, example.source)
                 drawn = record["map"] or {}
@@ -65,9 +62,9 @@ class Explorer(NamedTuple):
                     if left < 0:
                         del drawn["heads"]
                         without_heads += 1
-                packed.append(pack(record))
+                traces.append(packed(record))  # unpacked once it is shown
                 advance(1)
-            bank.append(packed)
+            bank.append(traces)
         return self._page(bank, without_heads)
 
     def _page(self, bank: list[list[str]] | None, without_heads: int) -> str:
@@ -93,9 +90,3 @@ class Explorer(NamedTuple):
             without_heads=without_heads,
             most_bytes=MOST_BYTES,
         )
-
-
-def pack(record: dict[str, Any]) -> str:
-    """Return a record as text that the page unpacks once it shows the record: a fifth as long."""
-    content = json.dumps(record, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return base64.b64encode(zlib.compress(content.encode(), 9)).decode()

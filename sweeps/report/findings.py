@@ -11,12 +11,15 @@ from lightning_modules.testing.output_suspicions import suspicions_of_output
 from sweeps.comparison.collect import Comparison
 from sweeps.comparison.conditions import StudyCost
 from sweeps.comparison.evaluation import Evaluation, evaluate_sets
+from sweeps.comparison.failure_shares import FailureShares
 from sweeps.comparison.numbers import in_words
 from sweeps.comparison.record import Origin
 from sweeps.comparison.significance_tables import SignificanceTests, conclusions, significance_tests
 from sweeps.comparison.tables import Table
 from sweeps.report.alarms import Alarms, alarms_over
-from sweeps.report.headline import Finding, answer, headline, quote
+from sweeps.report.costs import cost_findings
+from sweeps.report.explanations import disagreements, explained_falls
+from sweeps.report.headline import Finding, GroupTests, answer, group_tests, headline, quote
 from sweeps.report.run_headline import run_headline
 from sweeps.report.sentence_cards import Examples, example_sentences
 
@@ -127,11 +130,34 @@ class Findings:
         return alarms_over((n, each.alarms) for n, each in zip(names, results, strict=True))
 
     @cached_property
+    def group_tests(self) -> list[GroupTests]:
+        """The test sets that several systems translated, with the tests of BLEU."""
+        return group_tests(self.evaluation, self.significance.get("bleu"))
+
+    @cached_property
+    def failures(self) -> FailureShares:
+        """How the translations of each system fail."""
+        return FailureShares(self.evaluation)
+
+    @cached_property
     def headline(self) -> list[Finding]:
-        """What was found, in a few sentences, each with its test."""
+        """What was found, in a few sentences, each with its test.
+
+        Of several test sets, each has the finding about its best system alone.
+        """
         if self.alone:
-            return run_headline(self.evaluation)
-        return headline(self.evaluation, self.significance.get("bleu"), self.comparison)
+            found = run_headline(self.evaluation)
+        else:
+            found = headline(self.group_tests, self.comparison.train_limits)
+        if len(self.evaluation.groups) != 1:
+            return found
+        [group] = self.evaluation.groups
+        falls = explained_falls(self.failures, group)
+        if not self.group_tests:
+            return [*found, *falls]
+        [tests] = self.group_tests
+        scores = disagreements(tests, self.significance)
+        return [*found, *falls, *scores, *cost_findings(self.comparison, tests.ranked[0])]
 
     @property
     def answer(self) -> str | None:
@@ -222,7 +248,8 @@ class Findings:
     @cached_property
     def examples(self) -> Examples:
         """Sentences with the translation and the attention of each system."""
-        return example_sentences(self.evaluation.groups)
+        contests = {tests.group: tests.contest for tests in self.group_tests}
+        return example_sentences(self.evaluation.groups, contests)
 
     @property
     def every_seed(self) -> str:

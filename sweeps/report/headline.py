@@ -4,32 +4,19 @@ A sentence says that systems differ only where a test after Holm's correction sa
 """
 
 import math
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from statistics import mean
 
 from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.metrics.lengths import Bounds
 from lightning_modules.metrics.pair_tests import PairTest, Trend, compare_trends
 from lightning_modules.metrics.systems import System
-from lightning_modules.runs.schema import Result
-from sweeps.comparison.collect import Comparison
 from sweeps.comparison.evaluation import EvalGroup, Evaluation
-from sweeps.comparison.numbers import (
-    format_duration,
-    format_estimate,
-    format_number,
-    format_size,
-    in_words,
-    p_floor,
-    p_statement,
-)
-from sweeps.comparison.outputs import RunOutput
+from sweeps.comparison.numbers import format_estimate, format_number, in_words, p_floor, p_statement
 from sweeps.comparison.significance_tables import SIGNIFICANT, SignificanceTests, differ, leads
 
 LISTED = 4  # most systems that a sentence lists
-TIMED = 5  # most systems of which a sentence tells the time
 
 
 @dataclass(frozen=True)
@@ -115,27 +102,56 @@ class GroupTests:
         p = p_statement(max(each.p_bootstrap_holm for each in tests), self.tests.floor)
         return f"paired bootstrap, {p} (Holm, {len(self.tests.tests)} tests)"
 
+    @cached_property
+    def trend(self) -> Trend | None:
+        """The real trend that concerns the best system, else any system, and is steepest.
 
-def headline(
-    evaluation: Evaluation, bleu: SignificanceTests | None, comparison: Comparison
-) -> list[Finding]:
-    """Return the findings: the best system, BLEU against length, curves that cross, the costs.
+        Its first system gains on the second with length.
+        """
+        [metric] = [each for each in self.evaluation.metrics if each.name == BLEU]
+        trends = compare_trends(
+            self.group.systems,
+            self.group.buckets,
+            self.group.subsets[1:],
+            metric,
+            self.evaluation.test_draws,
+        )
+        real = [each for each in trends if each.p_holm < SIGNIFICANT]
+        best = self.ranked[0].name
+        of_best = [each for each in real if best in (each.first, each.second)]
+        steepest = max(of_best or real, key=lambda each: abs(each.slope.value), default=None)
+        if steepest is None or steepest.slope.value >= 0:
+            return steepest
+        first, second = steepest.first, steepest.second
+        return replace(steepest, first=second, second=first, slope=-steepest.slope)
 
-    Of several test sets, each has the finding about its best system alone.
-    """
+    @cached_property
+    def contest(self) -> tuple[System, System]:
+        """The two systems that the findings compare: those of ``trend``, else the two highest."""
+        if self.trend is None:
+            return self.ranked[0], self.ranked[1]
+        by_name = {system.name: system for system in self.group.systems}
+        return by_name[self.trend.first], by_name[self.trend.second]
+
+
+def group_tests(evaluation: Evaluation, bleu: SignificanceTests | None) -> list[GroupTests]:
+    """Return the test sets that several systems translated, with their tests; none without."""
     if bleu is None:
         return []
-    groups = [
+    return [
         GroupTests(evaluation, group, bleu) for group in evaluation.groups if len(group.systems) > 1
     ]
+
+
+def headline(groups: Sequence[GroupTests], train_limits: Collection[int]) -> list[Finding]:
+    """Return the findings: the best system, BLEU against length, curves that cross.
+
+    Of several test sets, each has the finding about its best system alone. ``train_limits`` are
+    the lengths of the longest training sentences, in words.
+    """
     if len(groups) == 1:
         [group] = groups
-        return [
-            *_best(group),
-            *_lengths(group, comparison.train_limits),
-            *_crossing(group),
-            *_cost(comparison, group.ranked[0]),
-        ]
+        return [*_best(group), *_lengths(group, train_limits), *_crossing(group)]
     return [
         finding.on(f"test set {number} of {len(groups)}")
         for number, group in enumerate(groups, start=1)
@@ -199,27 +215,23 @@ def _lengths(group: GroupTests, train_limits: Collection[int]) -> Iterator[Findi
     """Say how the two systems whose BLEU parts most change from the shortest to the longest group.
 
     Without a real trend: from which lengths on the best system is ahead of the last.
-    ``train_limits`` are the lengths of the longest training sentences, in words.
     """
-    trend = _widest(group)
+    trend = group.trend
     if trend is None:
         ahead, behind = group.ranked[0], group.ranked[-1]
         if leading := _leading(group, ahead, behind):
             test = f"{group.tested(*(each for _, each in leading))} in each length group"
             yield Finding(_ahead(group, ahead, behind, leading), test)
         return
-    by_name = {system.name: system for system in group.group.systems}
-    gaining, losing, slope = by_name[trend.first], by_name[trend.second], trend.slope
-    if slope.value < 0:
-        gaining, losing, slope = losing, gaining, -slope
+    gaining, losing = group.contest
     first, last = group.bounds[0], group.bounds[-1]
     pairs = math.comb(len(group.group.systems), 2)
     p = p_statement(trend.p_holm, p_floor(group.evaluation.test_draws.count, pairs))
     leading = _leading(group, gaining, losing)
     test = (
         "straight-line trend over all lengths: for every ten words more, the difference "
-        f"{'grows' if leading else 'changes'} by {format_estimate(slope, 1)}, paired bootstrap, "
-        f"{p} (Holm, {pairs} {'pair' if pairs == 1 else 'pairs'})"
+        f"{'grows' if leading else 'changes'} by {format_estimate(trend.slope, 1)}, paired "
+        f"bootstrap, {p} (Holm, {pairs} {'pair' if pairs == 1 else 'pairs'})"
     )
     in_words_of_source = group.evaluation.scoring.unit.endswith("words")
     beyond = bool(train_limits) and in_words_of_source and last.low > max(train_limits)
@@ -262,34 +274,19 @@ def _value(found: LengthLead) -> float:
     return found[1].difference.value
 
 
-def _widest(group: GroupTests) -> Trend | None:
-    """Return the real trend that concerns the best system, else any system, and is steepest."""
-    [metric] = [each for each in group.evaluation.metrics if each.name == BLEU]
-    trends = compare_trends(
-        group.group.systems,
-        group.group.buckets,
-        group.group.subsets[1:],
-        metric,
-        group.evaluation.test_draws,
-    )
-    real = [each for each in trends if each.p_holm < SIGNIFICANT]
-    best = group.ranked[0].name
-    of_best = [each for each in real if best in (each.first, each.second)]
-    return max(of_best or real, key=lambda each: abs(each.slope.value), default=None)
-
-
 def _change(group: GroupTests, system: System) -> str:
     """Say how BLEU changes from the shortest to the longest group: by disjoint intervals."""
     start, end = (group.bleu(system, each) for each in (group.bounds[0], group.bounds[-1]))
     shown = format_estimate(start, 1), format_estimate(end, 1)
-    if _below(end, start):
+    if below(end, start):
         return f"falls from {shown[0]} to {shown[1]}"
-    if _below(start, end):
+    if below(start, end):
         return f"rises from {shown[0]} to {shown[1]}"
     return f"stays about the same, {shown[0]} and {shown[1]}"
 
 
-def _below(one: Estimate, other: Estimate) -> bool:
+def below(one: Estimate, other: Estimate) -> bool:
+    """Return whether the whole interval of one score is below that of another."""
     return one.high is not None and other.low is not None and one.high < other.low
 
 
@@ -326,61 +323,3 @@ def _ends(group: GroupTests, ahead: System, behind: System, beyond: bool) -> str
         f"{at_last[1]} with {quote(behind)}; at {group.named(first)}, {at_first[0]} and "
         f"{at_first[1]}"
     )
-
-
-def _cost(comparison: Comparison, best: System) -> Iterator[Finding]:
-    """Say how long a training of each system took, the fastest first; nothing if not recorded.
-
-    Of many systems: of the fastest, the best and the slowest. Then sizes, memory and hardware.
-    """
-    timed = {
-        system: runs for system, runs in comparison.by_system.items() if all(map(_is_timed, runs))
-    }
-    if best not in timed:
-        return
-    fastest_first = sorted(timed, key=lambda system: _seconds(timed[system]))
-    shown = fastest_first
-    if len(shown) > TIMED:
-        shown = [each for each in shown if each in (best, shown[0], shown[-1])]
-    times = [f"{format_duration(_seconds(timed[each]))} ({quote(each)})" for each in shown]
-    sizes = [mean(run.result.parameters or 0 for run in runs) for runs in timed.values()]
-    size = _span(sizes, format_size)
-    several = any(len(runs) > 1 for runs in timed.values())
-    trained = [run.result for runs in timed.values() for run in runs]
-    peak = max(result.peak_memory_mib or 0 for result in trained)
-    memory = f"; no process took more than {peak:,.0f} MiB of memory" if peak else ""
-    yield Finding(
-        f"A training{_hardware(trained)} took {in_words(times)}; the models have {size} "
-        f"parameters{memory}",
-        f"{'means over seeds, ' if several else ''}no test; jobs side by side slow each other",
-    )
-
-
-def cost_range(comparison: Comparison) -> str | None:
-    """Return what the cheapest and the dearest training took; None if not recorded."""
-    runs = comparison.runs
-    if not runs or not all(map(_is_timed, runs)):
-        return None
-    times = [run.result.training.seconds or 0 for run in runs]
-    size = _span([run.result.parameters or 0 for run in runs], format_size)
-    hardware = _hardware([run.result for run in runs])
-    return f"{_span(times, format_duration)} a training{hardware}, {size} parameters"
-
-
-def _span(values: Sequence[float], shown: Callable[[float], str]) -> str:
-    """Return the least and the largest value: ``1.17 M to 1.21 M``, or one if both look alike."""
-    return " to ".join(dict.fromkeys([shown(min(values)), shown(max(values))]))
-
-
-def _is_timed(run: RunOutput) -> bool:
-    return bool(run.result.training.seconds and run.result.parameters)
-
-
-def _seconds(runs: Sequence[RunOutput]) -> float:
-    return mean(run.result.training.seconds or 0 for run in runs)
-
-
-def _hardware(results: Sequence[Result]) -> str:
-    names = {each.environment.device for each in results if each.environment.device}
-    devices = ["a CPU" if name == "cpu" else f"a {name}" for name in sorted(names)]
-    return f" on {in_words(devices)}" if devices else ""

@@ -10,8 +10,8 @@ from lightning_modules.training.budgets import find_kind, kind_of
 from sweeps.comparison.conditions import MARKS, Condition, State
 from sweeps.comparison.evaluation import Evaluation
 from sweeps.comparison.numbers import in_words
+from sweeps.report.costs import cost_range
 from sweeps.report.findings import Findings
-from sweeps.report.headline import cost_range
 
 NAMED = 3  # most systems that a title names
 QUESTION = "Which system translates best, and how does that change with sentence length?"

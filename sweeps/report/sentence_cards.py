@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Literal
 
 import numpy as np
 from altair.utils.schemapi import debug_mode
@@ -19,9 +20,10 @@ from lightning_modules.figures.heat_map import (
     label_room,
     numbered_words,
 )
+from lightning_modules.metrics.failures import loops, repeated_words
 from lightning_modules.metrics.metric import Array
 from lightning_modules.metrics.sentences import most_different, most_readable, typical_by_length
-from lightning_modules.metrics.systems import EvalSet, Output
+from lightning_modules.metrics.systems import EvalSet, Output, System
 from lightning_modules.metrics.text_metrics import sentence_bleu
 from lightning_modules.metrics.word_alignment import shared_words
 from lightning_modules.metrics.words import WordRule
@@ -86,9 +88,16 @@ def _thousandths(weights: ArrayLike) -> Any:
 
 log = logging.getLogger(__name__)
 
-DIFFERING = 5
+DIFFERING = 6  # most sentences on which systems differ
+Contest = tuple[System, System]
+"""The two systems that the findings compare."""
 NO_ATTENTION = "This model has no attention: there are no weights to draw."
 NOT_RECORDED = "No attention was recorded."
+
+
+Mark = Literal["", "wrong", "loop"]
+"""Words of a translation that stand in the reference at their place, that do not, or that repeat
+what the translation has said before."""
 
 
 @dataclass(frozen=True)
@@ -101,8 +110,8 @@ class TranslationCard:
     panel: Panel | None  # the attention on this sentence, with its title
     heat_map: HeatMap | None  # the same for the page
     note: str
-    parts: list[tuple[str, bool]]
-    """The hypothesis cut up: text, and whether the reference lacks its words at their place."""
+    parts: list[tuple[str, Mark]]
+    """The hypothesis cut up: text, and what is wrong with it."""
 
 
 @dataclass(frozen=True)
@@ -157,25 +166,30 @@ class Examples:
         return [panel for panel in every if panel]
 
 
-def example_sentences(groups: Sequence[EvalGroup]) -> Examples:
-    """Return the cards of all test sets."""
+def example_sentences(
+    groups: Sequence[EvalGroup], contests: Mapping[EvalGroup, Contest] = MappingProxyType({})
+) -> Examples:
+    """Return the cards of all test sets; ``contests`` have the systems to compare on them."""
     alone = sum(len(group.systems) for group in groups) == 1
     most = MOST_OF_ONE if alone else MOST_WEIGHTS
-    cards = [card for group in groups for card in sentence_cards(group, alone)]
+    cards = [card for group in groups for card in sentence_cards(group, contests.get(group), alone)]
     maps = [each.heat_map for card in cards for each in card.translations if each.heat_map]
     return Examples(cards, limit_heads(maps, most))
 
 
-def sentence_cards(group: EvalGroup, alone: bool = False) -> list[SentenceCard]:
-    """Return a readable sentence, then sentences on which the systems' first seeds differ most.
+def sentence_cards(
+    group: EvalGroup, contest: Contest | None = None, alone: bool = False
+) -> list[SentenceCard]:
+    """Return a readable sentence, then some on which the first seeds of two systems differ most.
 
-    Of a system that is ``alone``: typical sentences from short to long.
+    They are of every length group, the longest first. Without a ``contest``, all systems are
+    compared. Of a system that is ``alone``: typical sentences from short to long.
     """
     test = group.systems[0].test
     first = [system.outputs[0] for system in group.systems]
     scores = np.stack([sentence_bleu(output.statistics) for output in first])
     heads = [_heads(output) for output in first]
-    reasons = _reasons(test, first, scores)
+    reasons = _reasons(group, contest, first, scores)
     for number in typical_sentences(test, first[0]) if alone else []:
         reasons.setdefault(number, "typical of its length")
     for number in sorted({number for by_number in heads for number in by_number}):
@@ -212,18 +226,30 @@ def sentence_cards(group: EvalGroup, alone: bool = False) -> list[SentenceCard]:
     return cards
 
 
-def _reasons(test: EvalSet, first: Sequence[Output], scores: Array) -> dict[int, str]:
+def _reasons(
+    group: EvalGroup, contest: Contest | None, first: Sequence[Output], scores: Array
+) -> dict[int, str]:
     """Return the numbers of the sentences that are shown, each with the reason why."""
+    test = group.systems[0].test
     sources, rule = test.sources, test.rules.source
     if sources is None:
         sources, rule = test.references, test.rules.target
     reasons = {most_readable(sources, rule): "easily read"}
-    if len(first) > 1:
-        lines = (output.hypotheses for output in first)
-        identities = list(zip(sources, test.references, *lines, strict=True))
-        differing = most_different(scores, identities)[:DIFFERING]
-        for place, number in enumerate(differing, start=1):
-            reasons.setdefault(int(number), f"differs most, number {place}")
+    if len(first) == 1:
+        return reasons
+    compared, who = scores, "the systems differ"
+    if contest is not None:
+        compared = scores[[group.systems.index(system) for system in contest]]
+        who = " and ".join(f"“{system.label}”" for system in contest) + " differ"
+    lines = (output.hypotheses for output in first)
+    identities = list(zip(sources, test.references, *lines, strict=True))
+    full = [bucket for bucket in reversed(group.buckets) if not bucket.thin]
+    parts = [(f" at {bucket.bounds.label}", bucket.index) for bucket in full]
+    for where, index in parts or [("", np.arange(len(identities)))]:
+        order = most_different(compared[:, index], [identities[number] for number in index])
+        for number in index[order][: max(1, DIFFERING // max(1, len(parts)))]:
+            if np.ptp(compared[:, number]):
+                reasons.setdefault(int(number), f"{who} most{where}")
     return reasons
 
 
@@ -261,16 +287,24 @@ def _heads(output: Output) -> HeadWeights:
         return {}
 
 
-def diff_parts(hypothesis: str, reference: str, rule: WordRule) -> list[tuple[str, bool]]:
-    """Cut a hypothesis where its words begin or cease to differ from those of the reference."""
+def diff_parts(hypothesis: str, reference: str, rule: WordRule) -> list[tuple[str, Mark]]:
+    """Cut a hypothesis where its words begin or cease to be wrong, or to repeat themselves.
+
+    Words repeat only in a translation that loops: see ``metrics/failures.py``.
+    """
     places = rule.places(hypothesis)
-    words = [word for word, _ in rule.places(reference)], [word for word, _ in places]
-    shared = set(shared_words(*words).values())
-    differs = [False] * len(hypothesis)
+    words = [word for word, _ in places]
+    of_reference = [word for word, _ in rule.places(reference)]
+    shared = set(shared_words(of_reference, words).values())
+    repeated = repeated_words(words) if loops(words, of_reference) else np.zeros(len(words), bool)
+    kinds: list[Mark] = [
+        "loop" if repeated[number] else "" if number in shared else "wrong"
+        for number in range(len(words))
+    ]
+    marks: list[Mark] = [""] * len(hypothesis)
     for number, (_, place) in enumerate(places):
-        if number not in shared:
-            follows = number > 0 and number - 1 not in shared
-            start = places[number - 1][1].stop if follows else place.start
-            differs[start : place.stop] = [True] * (place.stop - start)
-    parts = groupby(zip(hypothesis, differs, strict=True), key=lambda pair: pair[1])
-    return [("".join(letter for letter, _ in part), wrong) for wrong, part in parts]
+        follows = number > 0 and kinds[number - 1] == kinds[number]
+        start = places[number - 1][1].stop if follows else place.start
+        marks[start : place.stop] = [kinds[number]] * (place.stop - start)
+    parts = groupby(zip(hypothesis, marks, strict=True), key=lambda pair: pair[1])
+    return [("".join(letter for letter, _ in part), mark) for mark, part in parts]

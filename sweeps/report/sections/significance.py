@@ -1,12 +1,17 @@
 """Sections on differences between systems: are they real?"""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from typing_extensions import override
 
+from lightning_modules.figures.charts import Chart, Width
+from lightning_modules.figures.lines import Lines, draw_lines, point
+from lightning_modules.metrics.bootstrap import Estimate
+from lightning_modules.metrics.lengths import THIN
 from lightning_modules.metrics.pair_tests import PairTest
 from sweeps.comparison.numbers import format_number, p_statement
+from sweeps.comparison.score_tables import origin
 from sweeps.comparison.significance_tables import (
     DAGGER,
     SignificanceTests,
@@ -17,7 +22,9 @@ from sweeps.comparison.significance_tables import (
 )
 from sweeps.comparison.tables import Table
 from sweeps.report.findings import TESTS_OF_ONE_TRAINING
+from sweeps.report.headline import BLEU, GroupTests
 from sweeps.report.sections import Section
+from sweeps.report.sections.length_curves import length_lines
 
 SYMBOLS = {"better": "▲", "worse": "▼", "alike": "≈"}
 
@@ -81,8 +88,48 @@ def _cell(tests: SignificanceTests, test: PairTest | None) -> MatrixCell | None:
     )
 
 
+DIFFERENCE = "bleu_difference_by_length"
+"""Name of the figure of differences."""
+HOW_TO_READ_DIFFERENCES = (
+    "BLEU of each system less that of {}, which has the highest on the whole test set; bands: 95% "
+    "intervals of the paired bootstrap over test sentences and seeds, without correction for "
+    "several tests. Length groups with fewer than {} sentences are left out. {}"
+)
+
+
+def difference_lines(tests: GroupTests, width: Width, limits: Sequence[int]) -> Lines | None:
+    """Return each system's BLEU less that of the best against length; None with one group."""
+    best, *others = tests.ranked
+    [metric] = [each for each in tests.evaluation.metrics if each.name == BLEU]
+    if len(tests.bounds) < 2:
+        return None
+    places = {each: round(tests.evaluation.mean_length(each), 2) for each in tests.bounds}
+    nothing = Estimate(0.0, 0.0, 0.0)
+    differences = {
+        best: dict.fromkeys(tests.bounds, nothing),
+        **{
+            each: {bounds: test.difference for bounds, test in tests.by_length(each, best)}
+            for each in others
+        },
+    }
+    about = "; ".join(f"{key} {value}" for key, value in origin(tests.evaluation, BLEU).items())
+    return replace(
+        length_lines(tests.evaluation, metric, width, limits),
+        points=[
+            {"place": places[bounds], **point(system.label, bounds.label, difference)}
+            for system, by_length in differences.items()
+            for bounds, difference in by_length.items()
+        ],
+        y_title=f"BLEU less that of {best.label}",
+        from_zero=False,
+        reached=[],
+        others=[],
+        note=HOW_TO_READ_DIFFERENCES.format(best.label, THIN, about),
+    )
+
+
 class Significance(Section):
-    """Tests of BLEU: conclusions, a matrix of all pairs, and every test."""
+    """Tests of BLEU: differences from the best, a matrix of all pairs, and every test."""
 
     heading = "Are the differences real?"
     template = '{% include "sections/significance.html.j2" %}'
@@ -101,6 +148,14 @@ class Significance(Section):
         tests = self.findings.significance.get("bleu")
         labels = {each.name: each.label for each in self.findings.evaluation.systems}
         return significance_matrices(tests, labels) if tests else []
+
+    @override
+    def figures(self, width: Width) -> Mapping[str, Chart]:
+        if len(self.findings.group_tests) != 1:
+            return {}
+        [tests] = self.findings.group_tests
+        lines = difference_lines(tests, width, self.findings.comparison.train_limits)
+        return {} if lines is None else {DIFFERENCE: draw_lines(lines, width)}
 
     @override
     def tables(self) -> Sequence[Table]:

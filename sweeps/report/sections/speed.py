@@ -1,10 +1,12 @@
-"""Size and speed of the models."""
+"""Quality against cost, size and speed of the models."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from statistics import mean
 
 from typing_extensions import override
 
+from lightning_modules.figures.charts import Chart, Width
+from lightning_modules.figures.cost_chart import cost_chart
 from lightning_modules.runs.schema import Result
 from sweeps.comparison.collect import Comparison
 from sweeps.comparison.outputs import RunOutput
@@ -21,6 +23,7 @@ MEASURES: dict[Column, Callable[[Result], float | None]] = {
         lambda result: result.training.target_tokens_per_second
     ),
     Column("seconds", "training seconds", "number"): lambda result: result.training.seconds,
+    Column("flops", "training FLOPs", "size"): lambda result: result.training.flops,
     Column("waited", "share waited for data", "number", 3): lambda result: result.training.waited,
     Column("peak_memory_mib", "peak memory (MiB)", "number", 0): (
         lambda result: result.peak_memory_mib
@@ -32,6 +35,9 @@ MEASURES: dict[Column, Callable[[Result], float | None]] = {
         lambda result: result.decoding.get("sentences_per_second")
     ),
 }
+
+
+NOTE = "Means over seeds; bars: 95% intervals of BLEU over test sentences."
 
 
 def speed_table(comparison: Comparison) -> Table:
@@ -65,12 +71,38 @@ def mean_over(runs: Sequence[RunOutput], measure: Callable[[Result], float | Non
     return float(mean(known)) if known else None
 
 
-class Speed(Section):
-    """Costs of the models; nothing for files, whose costs are not known."""
+COSTS = {"seconds": "training time (seconds)", "flops": "FLOPs of training"}
+"""The costs against which quality is drawn, by the keys of their columns."""
 
-    heading = "Size and speed"
+
+class Speed(Section):
+    """Quality against cost, and all costs; nothing for files, whose costs are not known."""
+
+    heading = "Quality against cost"
+    template = '{% include "sections/speed.html.j2" %}'
+    costs = COSTS
 
     @override
     def tables(self) -> Sequence[Table]:
         comparison = self.findings.comparison
         return [speed_table(comparison)] if comparison.runs else []
+
+    @override
+    def figures(self, width: Width) -> Mapping[str, Chart]:
+        """Return BLEU against each cost that at least two systems recorded."""
+        evaluation, by_system = self.findings.evaluation, self.findings.comparison.by_system
+        if len(evaluation.groups) != 1:
+            return {}
+        labels = {each.name: each.label for each in evaluation.systems}
+        measures = {column.key: measure for column, measure in MEASURES.items()}
+        charts = {}
+        for key, title in COSTS.items():
+            known = {
+                system.label: (cost, score)
+                for system, runs in by_system.items()
+                if (cost := mean_over(runs, measures[key])) is not None
+                and (score := evaluation.estimate(system, None, "bleu")) is not None
+            }
+            if len(known) > 1:
+                charts[f"bleu_by_{key}"] = cost_chart(known, labels, title, "BLEU", NOTE, width)
+        return charts

@@ -1,7 +1,7 @@
 // One sentence at a time: from the server, or from the bank that the page holds.
 
-const {systems, examples, serves} = embedded("explorer");
-const bank = embedded("bank");
+const {systems, examples, serves} = await embedded("explorer");
+const bank = await embedded("bank");
 const byId = id => document.getElementById(id);
 const ask = byId("ask"), source = byId("source"), example = byId("example"), find = byId("find");
 const translations = byId("translations"), inside = byId("inside");
@@ -15,13 +15,7 @@ function made(name, properties, ...children) {
   return element;
 }
 
-// Traces. A packed one is unpacked once it is shown.
-
-async function unpacked(packed) {
-  const bytes = Uint8Array.from(atob(packed), letter => letter.charCodeAt(0));
-  const content = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return new Response(content).json();
-}
+// Traces. One of the bank is unpacked once it is shown.
 
 async function served(question, signal) {
   const body = JSON.stringify(question), headers = {"Content-Type": "application/json"};

@@ -1,18 +1,20 @@
 "use strict";
-const embedded = id => JSON.parse(document.getElementById(id).textContent);
-const figures = embedded("figures");
-const files = embedded("tables");
-const sentences = embedded("attentions");
+
+// The data are packed, so that the page can be mailed; the browser unpacks them while it waits.
+
+async function unpacked(packed) {
+  const bytes = Uint8Array.from(atob(packed), letter => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Response(stream).json();
+}
+const embedded = id => unpacked(JSON.parse(document.getElementById(id).textContent));
+
+let figures, files, sentences;
+const ready = Promise.all(["figures", "tables", "attentions"].map(embedded))
+  .then(found => [figures, files, sentences] = found);
 const views = new Map(); // of what is drawn, by place
 
-// The drawing library is compressed, so that the page of one run can be mailed.
-
-async function unpacked(id) {
-  const packed = Uint8Array.from(atob(document.getElementById(id).textContent), c => c.charCodeAt(0));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Response(stream).text();
-}
-const library = unpacked("vega").then(script => (0, eval)(script)); // defines vegaEmbed
+const library = embedded("vega").then(script => (0, eval)(script)); // defines vegaEmbed
 
 // Pictures. What is not shown has no width yet: it is drawn when it is.
 
@@ -60,6 +62,7 @@ function draw(place) {
 const shownSoFar = () => new Promise(resolve => setTimeout(resolve));
 
 async function drawVisible(part) {
+  await ready;
   const places = part.querySelectorAll(".chart:is([data-figure], [data-map])");
   for (const place of places) {
     if (!place.checkVisibility()) continue;
@@ -169,7 +172,7 @@ const ARROWS = {
   ArrowUp: ["system", -1], ArrowDown: ["system", 1],
 };
 
-if (look) {
+if (look) ready.then(() => {
   offer("sentence", sentences.map(({number, why}) => `${number}: ${why}`));
   offer("system", sentences[0].translations.map(({label}) => label),
     Math.max(0, sentences[0].translations.findIndex(({heat_map: map}) => map)));
@@ -184,7 +187,7 @@ if (look) {
     event.preventDefault();
     step(...ARROWS[event.key]);
   });
-}
+});
 
 // Files are made here, of what the page holds: it may be read far from its folder.
 

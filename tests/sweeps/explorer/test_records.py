@@ -7,7 +7,7 @@ import zlib
 import numpy as np
 import pytest
 
-from sweeps.explorer.page import pack
+from sweeps.report.html import packed
 from sweeps.explorer.records import ending, trace_record
 from sweeps.explorer.tracer import Trace, TraceStep
 from tests.helpers.explorers import SOURCES, tracer
@@ -22,7 +22,7 @@ def pair(request):
 def test_a_record_is_plain_json_also_packed(pair):
     record = pair[1]
     assert json.loads(json.dumps(record, allow_nan=False)) == json.loads(json.dumps(record))
-    packed = json.loads(zlib.decompress(base64.b64decode(pack(record))))
+    unpacked = json.loads(zlib.decompress(base64.b64decode(packed(record))))
     assert packed == json.loads(json.dumps(record))
 
 

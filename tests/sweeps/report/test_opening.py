@@ -14,13 +14,12 @@ from omegaconf import OmegaConf
 
 from lightning_modules.metrics.systems import EvalSet, Output, System
 from lightning_modules.metrics.text_metrics import Bleu
-from sweeps.comparison.collect import Comparison
 from sweeps.comparison.evaluation import evaluate
 from sweeps.comparison.numbers import format_duration
 from sweeps.comparison.record import Origin
 from sweeps.comparison.significance_tables import significance_tests
 from sweeps.report.findings import ONE_TRAINING, TESTS_OF_ONE_TRAINING
-from sweeps.report.headline import answer, headline
+from sweeps.report.headline import answer, group_tests, headline
 from sweeps.report.html import render_report
 from sweeps.report.page_top import QUESTION, PageTop
 from sweeps.report.report import make_report
@@ -229,22 +228,10 @@ def system(name, kind, seeds=(1,)):
     return System(name, test, outputs, f"the {name}, labelled")
 
 
-class Trained(Comparison):
-    """A comparison without runs that knows the lengths of the longest training sentences."""
-
-    limits = ()
-
-    @property
-    def train_limits(self):
-        return list(self.limits)
-
-
 def findings(*systems, limits=()):
     evaluation = evaluate(systems, LENGTHS)
     tests = significance_tests(evaluation)
-    comparison = Trained([], [], [])
-    comparison.limits = limits
-    return headline(evaluation, tests.get("bleu"), comparison)
+    return headline(group_tests(evaluation, tests.get("bleu")), limits)
 
 
 def test_the_story_of_a_falling_system_names_its_tests():
@@ -358,7 +345,7 @@ def test_a_difference_that_one_of_two_tests_finds_is_not_told():
     bleu = significance_tests(evaluation)["bleu"]
     apart = [replace(each, p_randomisation_holm=0.06) for each in bleu.tests]
     assert all(each.p_bootstrap_holm < 0.05 for each in bleu.tests if each.subset == "all")
-    found = headline(evaluation, replace(bleu, tests=apart), Trained([], [], []))
+    found = headline(group_tests(evaluation, replace(bleu, tests=apart)), ())
     assert found[0].claim.startswith("No system is shown to have a higher BLEU than another: ")
     assert not any("is ahead" in each.claim for each in found)
 
