@@ -154,17 +154,14 @@ def page(browser, folder):
     """The browser with the report, every fold open and all charts drawn."""
     from selenium.webdriver.support.ui import WebDriverWait
 
+    from tests.helpers.pages import all_drawn
+
     browser.get_log("performance")  # what the browser loaded for itself
     browser.get((folder / "report.html").as_uri())
     wait = WebDriverWait(browser, 60)
-    count = "return document.querySelectorAll('.chart svg.marks').length"
-    shown = "return document.querySelectorAll('.chart').length"
-    # Charts outside the folds come first: the curve, the learning curves by tokens, the heat map of
-    # the viewer, and the heat maps of the open sentence.
-    wait.until(lambda _: browser.execute_script(count) == 6)
+    wait.until(all_drawn)
     browser.execute_script("document.querySelectorAll('details.fold').forEach(d => d.open = true)")
-    charts = browser.execute_script(shown) - 2  # the learning curves by seconds are not chosen
-    wait.until(lambda _: browser.execute_script(count) == charts)
+    wait.until(all_drawn)
     return browser
 
 

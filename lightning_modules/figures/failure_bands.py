@@ -44,7 +44,6 @@ class Bands:
             for (kind, share), low, high in zip(shares.items(), ends, ends[1:], strict=False):
                 yield {
                     "kind": kind.label,
-                    "order": int(kind),
                     "place": round(self.places[bounds], 2),
                     "share": round(share.value, 2),
                     "from": round(low, 2),
@@ -127,7 +126,7 @@ def _layers(bands: Bands, width: Width, x_title: str, y_title: str) -> list[alt.
         x=x, y=y, y2="to:Q", color=alt.Color("kind:N", title=None, scale=colours, legend=legend)
     )
     if len(bands.shares) > 1:
-        drawn = data.mark_area(stroke="white", strokeWidth=0.75).encode(order="order:Q")
+        drawn = data.mark_area(stroke="white", strokeWidth=0.75)
     else:
         drawn = data.mark_bar(size=BAR, stroke="white", strokeWidth=0.75)
     numbers = {"sentences": "sentences", **{label: f"{label} (%)" for label in kinds}}

@@ -69,7 +69,9 @@ def kind_of(words: Sequence[str], references: Sequence[Sequence[str]]) -> Transl
     """Return the kind of a translation, given its words and those of its references."""
     if any(list(words) == list(each) for each in references):
         return TranslationKind.RIGHT
-    reference = min(references, key=lambda each: (abs(len(each) - len(words)), len(each)))
+    closest = min(abs(len(each) - len(words)) for each in references)
+    # The order of equally close references must not matter.
+    reference = min(list(each) for each in references if abs(len(each) - len(words)) == closest)
     more = len(words) - len(reference)
     if (more >= APART and len(words) > LONGEST * len(reference)) or loops(words, reference):
         return TranslationKind.LONG

@@ -32,7 +32,8 @@ def disagreements(group: GroupTests, tested: Mapping[str, SignificanceTests]) ->
     """
     best, *others = group.ranked
     found: list[tuple[str, float]] = []
-    for name, tests in tested.items():
+    others_tested = {name: tests for name, tests in tested.items() if name != BLEU}
+    for tests in others_tested.values():
         ahead = [
             (other, lead)
             for other in others
@@ -42,12 +43,12 @@ def disagreements(group: GroupTests, tested: Mapping[str, SignificanceTests]) ->
             and differ(lead)
             and lead.difference.value * tests.metric.better > 0
         ]
-        if name != BLEU and ahead:
+        if ahead:
             other, lead = max(ahead, key=lambda each: abs(each[1].difference.value))
             found.append((_ahead_by(group, best, other, tests, lead), lead.p_bootstrap_holm))
     if found:
         claims = "; ".join(claim for claim, _ in found)
-        floor = max(tests.floor for tests in tested.values())
+        floor = max(tests.floor for tests in others_tested.values())
         yield Finding(
             f"Not every score has {quote(best)}, which has the highest BLEU, first: {claims}",
             f"paired bootstrap and randomisation, {p_statement(max(p for _, p in found), floor)} "

@@ -38,6 +38,13 @@ def texts(page, selector):
     return page.execute_script(script, selector)
 
 
+def all_drawn(page):
+    """Return whether every chart that is shown has been drawn."""
+    script = """return [...document.querySelectorAll('.chart')]
+        .every(each => !each.checkVisibility() || each.querySelector('svg.marks'))"""
+    return page.execute_script(script)
+
+
 def rows(page, table):
     script = """return [...document.querySelectorAll(`[id="${arguments[0]}"] tbody tr`)]
         .map(row => [...row.children].map(cell => cell.textContent))"""

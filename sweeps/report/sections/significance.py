@@ -97,7 +97,7 @@ HOW_TO_READ_DIFFERENCES = (
 )
 
 
-def difference_lines(tests: GroupTests, width: Width, limits: Sequence[int]) -> Lines | None:
+def difference_lines(tests: GroupTests, width: Width) -> Lines | None:
     """Return each system's BLEU less that of the best against length; None with one group."""
     best, *others = tests.ranked
     [metric] = [each for each in tests.evaluation.metrics if each.name == BLEU]
@@ -114,7 +114,7 @@ def difference_lines(tests: GroupTests, width: Width, limits: Sequence[int]) -> 
     }
     about = "; ".join(f"{key} {value}" for key, value in origin(tests.evaluation, BLEU).items())
     return replace(
-        length_lines(tests.evaluation, metric, width, limits),
+        length_lines(tests.evaluation, metric, width),
         points=[
             {"place": places[bounds], **point(system.label, bounds.label, difference)}
             for system, by_length in differences.items()
@@ -154,7 +154,7 @@ class Significance(Section):
         if len(self.findings.group_tests) != 1:
             return {}
         [tests] = self.findings.group_tests
-        lines = difference_lines(tests, width, self.findings.comparison.train_limits)
+        lines = difference_lines(tests, width)
         return {} if lines is None else {DIFFERENCE: draw_lines(lines, width)}
 
     @override

@@ -7,7 +7,16 @@ from itertools import pairwise
 
 import pytest
 
-from tests.helpers.pages import HOSTILE, WORDS, needs_axe, rows, screen, serious_violations, texts
+from tests.helpers.pages import (
+    HOSTILE,
+    WORDS,
+    all_drawn,
+    needs_axe,
+    rows,
+    screen,
+    serious_violations,
+    texts,
+)
 
 pytestmark = [pytest.mark.chromium, pytest.mark.long]
 
@@ -27,7 +36,7 @@ def test_nothing_is_loaded_but_the_page_itself(page):
 
 def test_the_console_stays_silent_and_no_hostile_word_runs(page):
     assert page.get_log("browser") == []
-    assert page.execute_script("return document.scripts.length") == 5
+    assert page.execute_script("return document.scripts.length") == 6
     assert page.execute_script("return document.querySelectorAll('td b, th b, p b').length") == 0
 
 
@@ -168,8 +177,7 @@ def fresh(browser, folder):
 
     browser.switch_to.new_window("tab")
     browser.get((folder / "report.html").as_uri())
-    drawn = "return document.querySelectorAll('.chart svg.marks').length"
-    WebDriverWait(browser, 60).until(lambda _: browser.execute_script(drawn) == 6)
+    WebDriverWait(browser, 60).until(all_drawn)
     yield browser
     browser.close()
     browser.switch_to.window(browser.window_handles[0])

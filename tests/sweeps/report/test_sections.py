@@ -202,7 +202,7 @@ def test_sections_without_anything_are_left_out(tmp_path):
     report = make_report(replace(findings, comparison=Comparison([], [], [])), REPORT)
     page = render_report(report)
     headings = [section.heading for section in report_sections(report) if any(section[1:])]
-    for heading in ("Size and speed", "How the systems learned", "Conditions", "Tuning"):
+    for heading in ("Quality against cost", "How the systems learned", "Conditions", "Tuning"):
         assert f"<h2>{heading}</h2>" not in page
     assert "Tuning" not in headings
     assert "Conditions" not in headings

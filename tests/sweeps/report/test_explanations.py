@@ -1,0 +1,164 @@
+"""Findings about failures and about scores that disagree, on made translations."""
+
+import random
+from functools import cache
+
+import numpy as np
+import pytest
+
+from lightning_modules.metrics.failures import TranslationKind
+from lightning_modules.metrics.systems import EvalSet, Output, System
+from lightning_modules.metrics.text_metrics import Bleu, ExactMatch
+from sweeps.comparison.evaluation import evaluate
+from sweeps.comparison.failure_shares import FailureShares, failure_table
+from sweeps.comparison.significance_tables import significance_tests
+from sweeps.report.explanations import (
+    LEAST_PART,
+    LEAST_SHARE,
+    disagreements,
+    explained_falls,
+    explanations,
+)
+from sweeps.report.headline import group_tests
+from tests.helpers.run_folders import scoring_of
+
+LENGTHS = scoring_of(edges=[10, 20, 30], resamples=200)
+WORDS = [f"word{number}" for number in range(40)]
+
+
+@cache
+def made_test(sentences=240):
+    rng = random.Random(1)
+    lines = [" ".join(rng.choices(WORDS, k=rng.randint(4, 30))) for _ in range(sentences)]
+    return EvalSet(lines, lines)
+
+
+def one_wrong(words, rng):
+    place = rng.randrange(len(words))
+    return [*words[:place], "wrong", *words[place + 1 :]]
+
+
+def looping(words, rng):
+    return words[:6] * 6
+
+
+def cut(words, rng):
+    return words[: len(words) // 3]
+
+
+def unknown(words, rng):
+    return [word if rng.random() < 0.5 else "<unk>" for word in words]
+
+
+def system(name, fails=one_wrong, share=0.5, from_words=21, otherwise=one_wrong, seeds=(1,)):
+    """A system that fails in one way in a share of the sentences from some length on."""
+    test, metrics, outputs = made_test(), [Bleu(), ExactMatch()], []
+    for seed in seeds:
+        rng = random.Random(f"{name} {seed}")
+        lines = [
+            " ".join(
+                fails(words, rng)
+                if len(words) >= from_words and rng.random() < share
+                else otherwise(words, rng)
+            )
+            for words in (line.split() for line in test.references)
+        ]
+        counts = {metric.statistics: metric.count(test, lines) for metric in metrics}
+        outputs.append(Output(seed, lines, counts, metrics))
+    return System(name, test, outputs, f"the {name}, labelled")
+
+
+def explained(*systems):
+    evaluation = evaluate(systems, LENGTHS)
+    failures = FailureShares(evaluation)
+    [group] = evaluation.groups
+    return explanations(failures, group), list(explained_falls(failures, group))
+
+
+@pytest.mark.parametrize(
+    ("fails", "kind", "said"),
+    [
+        (looping, TranslationKind.LONG, "repeat themselves"),
+        (cut, TranslationKind.SHORT, "are too short"),
+        (unknown, TranslationKind.UNKNOWN, "have an unknown word"),
+    ],
+)
+def test_a_kind_of_failure_that_explains_a_fall_is_a_finding(fails, kind, said):
+    [found], [finding] = explained(system("a", fails), system("b"))
+    assert (found.system.name, found.kind) == ("a", kind)
+    assert found.shares[0].value == 0
+    assert found.shares[1].value == pytest.approx(50, abs=15)
+    assert found.part >= LEAST_PART
+    assert found.scores[1].value < found.without
+    assert finding.claim.startswith("At 21–30 words, ")
+    for words in ("“the a, labelled” " + said, "at 1–10 words 0.0%", f"{found.without:.1f}"):
+        assert words in finding.claim
+    assert finding.short == ""
+
+
+def test_a_rare_kind_and_wrong_words_explain_nothing():
+    """Few loops, and longer sentences with ever more wrong words."""
+
+    def worse(words, rng):
+        return [word if rng.random() < 0.6 else "wrong" for word in words]
+
+    found, findings = explained(
+        system("rare", looping, share=LEAST_SHARE / 200), system("worse", worse, share=1)
+    )
+    assert found == findings == []
+
+
+def test_failures_at_all_lengths_explain_no_fall():
+    found, _ = explained(system("always", looping, share=0.5, from_words=1))
+    assert found == []
+
+
+def test_a_system_alone_is_explained_and_seeds_are_means():
+    [found], _ = explained(system("a", looping, seeds=(1, 2, 3)))
+    assert len(found.shares[1].seeds) == 3
+    assert found.shares[1].value == pytest.approx(np.mean(found.shares[1].seeds))
+
+
+def test_shares_of_all_kinds_add_up_and_are_those_of_the_table():
+    systems = [system("a", looping), system("b", cut, seeds=(1, 2))]
+    failures = FailureShares(evaluate(systems, LENGTHS))
+    table = failure_table(failures)
+    assert [row[:1] + row[2:3] for row in map(list, table.rows)] == [
+        [name, lengths] for name in ("a", "b") for lengths in ("all", "1–10", "11–20", "21–30")
+    ]
+    for _, _, _, sentences, *shares in table.rows:
+        assert sum(share.value for share in shares) == pytest.approx(100)
+        assert all(share.low <= share.value <= share.high for share in shares)
+        assert sentences > 30
+    counted = [np.bincount(kinds, minlength=5) for kinds in failures.kinds["b"]]
+    whole = [share.value for share in table.rows[4][4:]]
+    assert whole == pytest.approx(100 * np.mean(counted, axis=0) / 240)
+
+
+def half_right(words, rng):
+    return words if rng.random() < 0.5 else [word[::-1] for word in words]
+
+
+def test_another_score_with_another_best_system_is_a_finding():
+    """Half of the sentences right and half wrong: more exact matches, but less BLEU."""
+    systems = [system("close"), system("halves", from_words=99, otherwise=half_right)]
+    evaluation = evaluate(systems, LENGTHS)
+    tested = significance_tests(evaluation)
+    [group] = group_tests(evaluation, tested["bleu"])
+    assert group.ranked[0].name == "close"
+    [finding] = disagreements(group, tested)
+    exact = evaluation.mean(systems[1], None, "exact")
+    for words in (
+        "“the close, labelled”, which has the highest BLEU",
+        "by exact match (%), “the halves, labelled” is ahead by ",
+        f"({exact:.1f} and 0.0)",
+    ):
+        assert words in finding.claim
+    assert "paired bootstrap and randomisation, p " in finding.test
+
+
+def test_scores_that_agree_are_no_finding():
+    evaluation = evaluate([system("a"), system("b", cut, from_words=1)], LENGTHS)
+    tested = significance_tests(evaluation)
+    [group] = group_tests(evaluation, tested["bleu"])
+    assert list(disagreements(group, tested)) == []
