@@ -57,9 +57,8 @@ def test_a_panel_names_the_bands_that_have_room(bounds):
     marks = [layer["mark"]["type"] for layer in spec["layer"]]
     assert marks[0] == ("area" if len(bounds) > 1 else "bar")
     assert "text" in marks
-    values = [data for data in spec["datasets"].values()] if "datasets" in spec else [
-        layer["data"]["values"] for layer in spec["layer"] if "values" in layer.get("data", {})
-    ]  # fmt: skip
+    values = list(spec.get("datasets", {}).values())
+    values += [each["data"]["values"] for each in spec["layer"] if "values" in each.get("data", {})]
     names = {row["kind"] for data in values for row in data if "ink" in row}
     expected = {
         kind.label

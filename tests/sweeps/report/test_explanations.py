@@ -51,18 +51,20 @@ def unknown(words, rng):
 
 
 def system(name, fails=one_wrong, share=0.5, from_words=21, otherwise=one_wrong, seeds=(1,)):
-    """A system that fails in one way in a share of the sentences from some length on."""
+    """A system that translates sentences of fewer than ``from_words`` words without an error.
+
+    Of the others, a share fails in one way.
+    """
     test, metrics, outputs = made_test(), [Bleu(), ExactMatch()], []
     for seed in seeds:
         rng = random.Random(f"{name} {seed}")
-        lines = [
-            " ".join(
-                fails(words, rng)
-                if len(words) >= from_words and rng.random() < share
-                else otherwise(words, rng)
-            )
-            for words in (line.split() for line in test.references)
-        ]
+
+        def translated(words, rng=rng):
+            if len(words) < from_words:
+                return words
+            return (fails if rng.random() < share else otherwise)(words, rng)
+
+        lines = [" ".join(translated(line.split())) for line in test.references]
         counts = {metric.statistics: metric.count(test, lines) for metric in metrics}
         outputs.append(Output(seed, lines, counts, metrics))
     return System(name, test, outputs, f"the {name}, labelled")
@@ -141,7 +143,10 @@ def half_right(words, rng):
 
 def test_another_score_with_another_best_system_is_a_finding():
     """Half of the sentences right and half wrong: more exact matches, but less BLEU."""
-    systems = [system("close"), system("halves", from_words=99, otherwise=half_right)]
+    systems = [
+        system("close", share=0, from_words=1),
+        system("halves", share=0, from_words=1, otherwise=half_right),
+    ]
     evaluation = evaluate(systems, LENGTHS)
     tested = significance_tests(evaluation)
     [group] = group_tests(evaluation, tested["bleu"])
