@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
 
@@ -135,21 +135,8 @@ def _layers(bands: Bands, width: Width, x_title: str, y_title: str) -> list[alt.
         .mark_rule(strokeWidth=24, opacity=0, aria=False)
         .encode(x=x, tooltip=tooltip("lengths", numbers=numbers))
     )
-    names = list(_names(bands, rows))
-    if not names or not on_page:
-        return [drawn, pointed]
-    texts = alt.Chart(data_of(names)).encode(x=x, y="from:Q", text="kind:N")
-    return [
-        drawn,
-        *(
-            texts.transform_filter(alt.datum.align == align).mark_text(
-                align=align, dx=dx, fontSize=style.type
-            ).encode(color=alt.Color("ink:N", scale=None))
-            for align, dx in (("left", 4), ("center", 0), ("right", -4))
-            if any(name["align"] == align for name in names)
-        ),
-        pointed,
-    ]  # fmt: skip
+    texts = list(_texts(bands, rows, x)) if on_page else []
+    return [drawn, *texts, pointed]
 
 
 def _ends(bands: Bands) -> list[float]:
@@ -175,22 +162,30 @@ def _rounded(bands: Bands) -> list[tuple[Bounds, float]]:
     return [(bounds, round(place, 2)) for bounds, place in bands.places.items()]
 
 
-def _names(bands: Bands, rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+def _texts(bands: Bands, rows: Sequence[Mapping[str, Any]], x: alt.X) -> Iterator[alt.Chart]:
     """Yield the name of each band that has room for it, where the band is highest."""
     places = [place for _, place in _rounded(bands)]
     for kind in TranslationKind:
         highest = max(
-            (row for row in rows if row["kind"] == kind.label), key=lambda row: row["share"]
+            (row for row in rows if row["kind"] == kind.label), key=lambda row: float(row["share"])
         )
         if highest["share"] < LEAST_LABELLED:
             continue
-        align = "center"
+        align: Literal["left", "center", "right"] = "center"
         if len(places) > 1 and highest["place"] in (places[0], places[-1]):  # runs inwards
             align = "left" if highest["place"] == places[0] else "right"
-        yield {
-            "kind": kind.label,
+        name = {
+            "name": kind.label,
             "place": highest["place"],
             "from": (highest["from"] + highest["to"]) / 2,
-            "align": align,
-            "ink": LOOKS[kind][1],
         }
+        yield (
+            alt.Chart(data_of([name]))
+            .mark_text(
+                align=align,
+                dx={"left": 4, "center": 0, "right": -4}[align],
+                color=LOOKS[kind][1],
+                fontSize=style_of("container").type,
+            )
+            .encode(x=x, y="from:Q", text="name:N")
+        )

@@ -52,6 +52,10 @@ class Failures(Section):
     @property
     @override
     def lines(self) -> Sequence[str]:
+        return self._definitions if self._bands else []
+
+    @property
+    def _definitions(self) -> list[str]:
         return [f"{kind.label}: {words}" for kind, words in DEFINITIONS.items()]
 
     @cached_property
@@ -91,7 +95,7 @@ class Failures(Section):
 
     @property
     def _note(self) -> str:
-        kinds = "; ".join(self.lines)
+        kinds = "; ".join(self._definitions)
         return f"Share of the translations of each kind, means over seeds. {kinds}."
 
     @cached_property

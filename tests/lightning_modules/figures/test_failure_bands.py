@@ -59,7 +59,7 @@ def test_a_panel_names_the_bands_that_have_room(bounds):
     assert "text" in marks
     values = list(spec.get("datasets", {}).values())
     values += [each["data"]["values"] for each in spec["layer"] if "values" in each.get("data", {})]
-    names = {row["kind"] for data in values for row in data if "ink" in row}
+    names = {row["name"] for data in values for row in data if "name" in row}
     expected = {
         kind.label
         for kind in TranslationKind
