@@ -105,8 +105,7 @@ def failure_panels(every: Sequence[Bands], x_title: str, note: str, width: float
 
 
 def _layers(bands: Bands, width: Width, x_title: str, y_title: str) -> list[alt.Chart]:
-    rows, style = list(bands.rows), style_of(width)
-    on_page = width == "container"
+    rows, on_page = list(bands.rows), width == "container"
     kinds = [kind.label for kind in TranslationKind]
     colours = alt.Scale(domain=kinds, range=[colour for colour, _ in LOOKS.values()])
     legend = None if on_page else alt.Legend(orient="bottom", columns=3, symbolType="square")

@@ -1,0 +1,144 @@
+"""Sections on failures, seeds and single sentences, of systems made to fail in one way."""
+
+import json
+import zlib
+from base64 import b64decode
+
+import numpy as np
+import pytest
+
+from lightning_modules.metrics.failures import TranslationKind, repeated_words
+from lightning_modules.metrics.words import PLAIN
+from sweeps.comparison.collect import Comparison
+from sweeps.comparison.evaluation import evaluate
+from sweeps.report.failure_gallery import failure_gallery
+from sweeps.report.findings import Findings
+from sweeps.report.html import packed
+from sweeps.report.sections import sentence_table
+from sweeps.report.sections.failures import Failures
+from sweeps.report.sections.seeds import SeedSpread
+from sweeps.report.sections.sentence_table import SentenceTable
+from sweeps.report.sections.significance import DIFFERENCE, Significance
+from sweeps.report.sentence_cards import diff_parts
+from tests.helpers.failing_systems import LENGTHS, cut, looping, made_test, system
+
+
+def findings_of(*systems):
+    return Findings("made", evaluate(systems, LENGTHS), Comparison([], [], []))
+
+
+@pytest.fixture(scope="module")
+def findings():
+    return findings_of(system("loops", looping), system("steady"), system("cuts", cut, share=0.05))
+
+
+def test_the_gallery_opens_at_the_longest_group_with_the_system_that_falls(findings):
+    gallery = failure_gallery(findings)
+    assert gallery.groups[gallery.first].lengths == "21–30 words"
+    first, *others = gallery.groups[gallery.first].examples
+    assert (first.label, first.kind) == ("the loops, labelled", TranslationKind.LONG)
+    assert first.share == pytest.approx(50, abs=15)
+    assert {each.kind for each in others} == {TranslationKind.WRONG}  # cuts are too rare
+    # Sentences of at most 20 words are right, and nothing is shown of them.
+    assert [group.lengths for group in gallery.groups] == ["21–30 words"]
+
+
+def test_an_example_is_that_of_the_middle(findings):
+    [example, *_] = failure_gallery(findings).groups[0].examples
+    [kinds] = findings.failures.kinds["loops"]
+    assert kinds[example.number] == example.kind
+    assert example.reference == made_test().references[example.number]
+    assert "".join(text for text, _ in example.parts).split()[:6] == (example.reference.split()[:6])
+    assert {mark for _, mark in example.parts} == {"", "loop"}
+
+
+def test_loops_are_shaded_where_a_translation_repeats_itself():
+    said = "a b c d a b c d e"
+    assert diff_parts(said, "a b c d e f g h i", PLAIN) == [
+        ("a b c d ", ""),
+        ("a b c d", "loop"),
+        (" e", ""),
+    ]
+    words = said.split()
+    assert "".join(text for text, mark in diff_parts(said, "x", PLAIN) if mark == "loop") == (
+        " ".join(word for word, each in zip(words, repeated_words(words), strict=True) if each)
+    )
+
+
+def test_the_section_has_a_panel_for_each_system_and_one_file_for_all(findings):
+    section = Failures(findings)
+    labels = [each.label for each in findings.evaluation.systems]
+    assert [label for label, _ in section.panels] == labels
+    assert list(section.page_figures()) == [name for _, name in section.panels]
+    assert list(section.figures(400.0)) == ["failures_by_length"]
+    assert section.figures("container") == {}
+    assert len(section.lines) == len(section.keys) == len(TranslationKind)
+
+
+def test_differences_are_those_of_the_tests_against_the_best(findings):
+    [group] = findings.group_tests
+    chart = Significance(findings).figures("container")[DIFFERENCE].to_dict()
+    rows = max((data for data in _data(chart) if "score" in data[0]), key=len)
+    best, *others = group.ranked
+    assert {row["score"] for row in rows if row["system"] == best.label} == {0}
+    for other in others:
+        drawn = {row["group"]: row["score"] for row in rows if row["system"] == other.label}
+        assert drawn == {
+            bounds.label: test.difference.value for bounds, test in group.by_length(other, best)
+        }
+
+
+def _data(spec):
+    yield from spec.get("datasets", {}).values()
+    for part in (spec, *spec.get("layer", [])):
+        if "values" in part.get("data", {}):
+            yield part["data"]["values"]
+
+
+def test_seeds_are_compared_in_pairs():
+    seeds = (1, 2, 3)
+    section = SeedSpread(
+        findings_of(system("loops", looping, seeds=seeds), system("steady", seeds=seeds))
+    )
+    [table] = section.tables()
+    assert table.rows == [["steady", "loops", "1, 2, 3 and 1, 2, 3", 100.0, 9]]
+    assert list(section.figures(400.0)) == ["bleu_by_seed"]
+    alone = SeedSpread(findings_of(system("loops", looping, seeds=seeds), system("steady")))
+    assert alone.tables() == []
+    assert alone.figures(400.0) == {}
+
+
+def test_every_sentence_is_on_the_page_with_all_translations(findings, monkeypatch):
+    section = SentenceTable(findings)
+    data = section.page_data()["translations"]
+    systems = findings.evaluation.systems
+    assert data["systems"] == [each.label for each in systems]
+    assert len(data["rows"]) == section.sentences == 240
+    for number, length, source, reference, texts, scores, kinds in data["rows"]:
+        assert reference == source == made_test().references[number]
+        assert length == len(source.split())
+        assert texts == [each.outputs[0].hypotheses[number] for each in systems]
+        assert kinds == [findings.failures.kinds[each.name][0][number] for each in systems]
+        assert all((kind == TranslationKind.RIGHT) <= (s > 99) for kind, s in zip(kinds, scores))
+    monkeypatch.setattr(sentence_table, "MOST_TRANSLATIONS", 30)
+    few = SentenceTable(findings)
+    assert len(few.shown) == 10
+    assert set(np.diff(few.shown)) == {24}
+
+
+def test_packed_data_are_unpacked_as_they_were():
+    data = {"</script>": ["“é”", 1.5, None, True]}
+    letters = packed(data)
+    assert letters.isascii()
+    assert "<" not in letters
+    assert json.loads(zlib.decompress(b64decode(letters))) == data
+
+
+@pytest.mark.parametrize("section", [Failures, SeedSpread, SentenceTable, Significance])
+def test_one_system_alone_has_no_comparison(section):
+    alone = section(findings_of(system("steady")))
+    if section in (SeedSpread, Significance):
+        assert alone.tables() == []
+        assert alone.figures("container") == {}
+    else:
+        assert alone.page_data() or alone.page_figures()
