@@ -119,7 +119,8 @@ def test_every_sentence_is_on_the_page_with_all_translations(findings, monkeypat
         assert length == len(source.split())
         assert texts == [each.outputs[0].hypotheses[number] for each in systems]
         assert kinds == [findings.failures.kinds[each.name][0][number] for each in systems]
-        assert all((kind == TranslationKind.RIGHT) <= (s > 99) for kind, s in zip(kinds, scores))
+        right = [kind == TranslationKind.RIGHT for kind in kinds]
+        assert [score > 99 for score in scores] == right
     monkeypatch.setattr(sentence_table, "MOST_TRANSLATIONS", 30)
     few = SentenceTable(findings)
     assert len(few.shown) == 10
