@@ -149,15 +149,15 @@ class Findings:
             found = run_headline(self.evaluation)
         else:
             found = headline(self.group_tests, self.comparison.train_limits)
-        if len(self.evaluation.groups) != 1:
-            return found
-        [group] = self.evaluation.groups
-        falls = explained_falls(self.failures, group)
-        if not self.group_tests:
-            return [*found, *falls]
-        [tests] = self.group_tests
-        scores = disagreements(tests, self.significance)
-        return [*found, *falls, *scores, *cost_findings(self.comparison, tests.ranked[0])]
+        if len(self.group_tests) == 1:
+            [tests] = self.group_tests
+            falls = explained_falls(self.failures, tests.group)
+            scores = disagreements(tests, self.significance)
+            return [*found, *falls, *scores, *cost_findings(self.comparison, tests.ranked[0])]
+        if len(self.evaluation.groups) == 1:
+            [group] = self.evaluation.groups
+            return [*found, *explained_falls(self.failures, group)]
+        return found
 
     @property
     def answer(self) -> str | None:

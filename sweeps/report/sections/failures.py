@@ -77,9 +77,8 @@ class Failures(Section):
         if not self._bands or width == "container":
             return {}
         bands = list(self._bands.values())
-        return {
-            "failures_by_length": failure_panels(bands, self._x_title, self._note, float(width))
-        }
+        words = self.findings.evaluation.scoring.unit.replace("_", " ")  # panels are narrow
+        return {"failures_by_length": failure_panels(bands, words, self._note, float(width))}
 
     @override
     def page_figures(self) -> Mapping[str, Chart]:

@@ -23,7 +23,7 @@ def test_a_record_is_plain_json_also_packed(pair):
     record = pair[1]
     assert json.loads(json.dumps(record, allow_nan=False)) == json.loads(json.dumps(record))
     unpacked = json.loads(zlib.decompress(base64.b64decode(packed(record))))
-    assert packed == json.loads(json.dumps(record))
+    assert unpacked == json.loads(json.dumps(record))
 
 
 def test_words_multiply_the_probabilities_of_their_tokens(pair):
