@@ -147,15 +147,15 @@ def explained_falls(failures: FailureShares, group: EvalGroup) -> Iterator[Findi
         )
         yield Finding(
             f"At {named(each.last)}, {after} of the translations by {quote(each.system)} "
-            f"{_said(failures, group, each)}, at {named(each.first)} {before}; without them its "
-            f"BLEU would be {without} rather than {end} (at {named(each.first)}: {start})",
+            f"{_said(failures, group, each)} (at {named(each.first)}: {before}); without them, its "
+            f"BLEU there would be {without} rather than {end} (at {named(each.first)}: {start})",
             f"no test: disjoint 95% intervals of both shares; {each.part:.0%} of the fall is gone "
             "without these translations",
         )
 
 
 def _percent(share: Estimate) -> str:
-    value = format_number(share.value, 0 if share.value >= 10 else 1)
+    value = format_number(share.value, 1 if 0 < share.value < 10 else 0)
     if share.low is None or share.high is None:
         return f"{value}%"
     return f"{value}% [{format_number(share.low)}, {format_number(share.high)}]"

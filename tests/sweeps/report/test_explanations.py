@@ -41,7 +41,11 @@ def test_a_kind_of_failure_that_explains_a_fall_is_a_finding(fails, kind, said):
     assert found.part >= LEAST_PART
     assert found.scores[1].value < found.without
     assert finding.claim.startswith("At 21–30 words, ")
-    for words in ("“the a, labelled” " + said, "at 1–10 words 0.0%", f"{found.without:.1f}"):
+    for words in (
+        "“the a, labelled” " + said,
+        "(at 1–10 words: 0% [0, 0])",
+        f"{found.without:.1f}",
+    ):
         assert words in finding.claim
     assert finding.short == ""
 
