@@ -25,7 +25,7 @@ from datamodules.errors import UserError
 from datamodules.files import write_text
 from lightning_modules.ranks.devices import world_size
 from lightning_modules.runs.job import given_overrides, quoted
-from lightning_modules.runs.paths import MULTIRUN
+from lightning_modules.runs.paths import MULTIRUN, RESULT
 from lightning_modules.runs.redaction import redact_multirun, redacted
 from sweeps.launch.run_record import record_overrides
 
@@ -78,6 +78,7 @@ def run_jobs(
 ) -> list[Path]:
     """Run the jobs with the launcher of the command; return their folders once all have ended.
 
+    Jobs that differ only in how a model is tested share one training: see ``shared_trainings``.
     ``config`` is that of the command. Each job writes an error into its folder, as
     ``failure.json``. A terminal shows ``draw()`` meanwhile, or else ``job_view``. The folder
     of the command gets ``multirun.yaml``. Raises ``UserError`` before the first job starts, for
@@ -87,11 +88,13 @@ def run_jobs(
         return []
     from sweeps.launch.folders import check_folder_of_jobs
     from sweeps.launch.live import is_terminal, job_view, quiet_view
+    from sweeps.launch.shared_trainings import copy_training, turns_of
 
     command = _with_hydra(config)
     out, master = Path(command.hydra.sweep.dir), _for_jobs(command)
     check_folder_of_jobs(out)
-    folders = _checked_folders(command, master, jobs)
+    folders, trainings = zip(*_checked(command, master, jobs), strict=True)
+    turns = turns_of(trainings)
     write_text(out / MULTIRUN, redacted(OmegaConf.to_yaml(command)))
     loader = GlobalHydra.instance().config_loader()
     launcher = Plugins.instance().instantiate_launcher(
@@ -106,29 +109,36 @@ def run_jobs(
     hydra_config = HydraConfig.instance().cfg
     try:
         with view:
-            launcher.launch(overrides, initial_job_idx=0)
+            launcher.launch([overrides[job] for job in turns.first], initial_job_idx=0)
+            for job, trained in turns.others.items():
+                if (folders[trained] / RESULT).is_file():
+                    copy_training(folders[trained], folders[job])
+            if turns.others:
+                others = [overrides[job] for job in turns.others]
+                launcher.launch(others, initial_job_idx=len(turns.first))
     finally:
         HydraConfig.instance().cfg = hydra_config
         redact_multirun(out)
         if command.hydra.mode != RunMode.MULTIRUN:  # the launcher has changed the log
             configure_log(command.hydra.job_logging, command.hydra.verbose)
-    return folders
+    return list(folders)
 
 
-def _checked_folders(
+def _checked(
     command: DictConfig, master: DictConfig, jobs: Sequence[JobPlan]
-) -> list[Path]:
-    """Compose and check every job; return the folder of each.
+) -> list[tuple[Path, str | None]]:
+    """Compose and check every job; return the folder of each, and its ``training_of``.
 
     Raises ``UserError`` for the first job that would be refused, and for two jobs in one folder.
     """
     from lightning_modules.runs.setting_checks import check_inputs, check_settings
     from sweeps.launch.compose import use_hydra_config
     from sweeps.launch.folders import check_folder
+    from sweeps.launch.shared_trainings import training_of
 
     if len(jobs) > MANY_JOBS:
         print(f"checking {len(jobs):,} jobs", flush=True)
-    loader, folders, taken = GlobalHydra.instance().config_loader(), [], dict[Path, int]()
+    loader, checked, taken = GlobalHydra.instance().config_loader(), [], dict[Path, int]()
     for number, job in enumerate(jobs):
         given = [*job.overrides, "hydra.mode=MULTIRUN", *record_overrides(job.overrides)]
         config = loader.load_sweep_config(master, given)
@@ -142,14 +152,15 @@ def _checked_folders(
             if ON_THIS_MACHINE.match(config.hydra.launcher._target_):
                 check_inputs(settings, config.hydra.overrides.task)
             check_folder(folder, config)
+            training = training_of(settings)
         if (other := taken.setdefault(folder.resolve(), number)) != number:
             raise UserError(
                 f"jobs {other} and {number} would share the folder {folder}, and the later would "
                 "erase the earlier; leave out hydra.sweep.subdir, or let it differ between all "
                 "jobs (hydra.sweep.subdir='${hydra.job.num}')"
             )
-        folders.append(folder)
-    return folders
+        checked.append((folder, training))
+    return checked
 
 
 def _folder_of_sweep(command: DictConfig, config: DictConfig, number: int) -> Path:

@@ -1,6 +1,5 @@
 """``task=claims``: train what published claims need, and say of each what the runs show."""
 
-import shutil
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -15,7 +14,7 @@ from rich.text import Text
 
 from datamodules.errors import UserError, validated
 from lightning_modules.runs.job import given_overrides
-from lightning_modules.runs.paths import CHECKPOINTS, HISTORY, RESULT
+from lightning_modules.runs.paths import RESULT
 from lightning_modules.runs.settings import key_of, settings
 from lightning_modules.testing.scoring import Scoring
 from lightning_modules.tracking.names import is_wandb
@@ -53,6 +52,7 @@ from sweeps.claims.tuning import (
 from sweeps.comparison.numbers import in_words
 from sweeps.launch.folders import remove_traces
 from sweeps.launch.jobs import JobPlan, run_jobs
+from sweeps.launch.shared_trainings import copy_training
 from sweeps.report.terminal import (
     FOR_PAGE,
     LONGEST_TEXT,
@@ -171,22 +171,6 @@ def job_of(ladder: Sequence[PlannedRun], tested_again: Collection[str] = ()) -> 
     kept = any(run.training in tested_again for run in rungs)
     further = [f"budget.rungs=[{amounts}]", f"budget.rung_checkpoints={str(kept).lower()}"]
     return JobPlan([*last.overrides, *further], last.folder, last.folder.name)
-
-
-def copy_training(trained: Path, folder: Path) -> None:
-    """Copy the checkpoints and the history of a finished training into the folder of a run.
-
-    The run then continues from its last checkpoint, which is the end of the training: only the test
-    is left. A folder with checkpoints of its own stays; without checkpoints to copy, the run
-    trains.
-    """
-    if not (trained / CHECKPOINTS).is_dir() or (folder / CHECKPOINTS).exists():
-        return
-    part = folder / f"{CHECKPOINTS}.part"
-    shutil.rmtree(part, ignore_errors=True)
-    shutil.copytree(trained / CHECKPOINTS, part)
-    shutil.copy2(trained / HISTORY, folder / HISTORY)
-    part.rename(folder / CHECKPOINTS)
 
 
 def _record_rates(plan: ClaimsPlan, hydra: Any, console: Console) -> None:
