@@ -32,6 +32,7 @@ from datamodules.batching import (
     TokenBatchSampler,
     WholeBatches,
     as_built,
+    decode_tokens,
     largest,
     room_for,
 )
@@ -245,9 +246,14 @@ class TranslationData(pl.LightningDataModule):
         """Return the test batches, for translation and for forced decoding of the references."""
         return self.test_dataloader()
 
-    def decoding_loader(self, pairs: EncodedPairs) -> DataLoader[Batch]:
-        """Return batches of any pairs, the longest first, shared out among the ranks."""
-        batches = WholeBatches(self._decoding_batches(pairs), self._place)
+    def decoding_loader(
+        self, pairs: EncodedPairs, of_any_length: bool = False
+    ) -> DataLoader[Batch]:
+        """Return batches of any pairs, the longest first, shared out among the ranks.
+
+        Pairs ``of_any_length`` may be longer than a batch may be: translations are.
+        """
+        batches = WholeBatches(self._decoding_batches(pairs, of_any_length), self._place)
         # Without a batch size, each item of the sampler selects a whole batch. The generator is
         # unused, but without a generator the loader would draw from the global random state.
         return DataLoader(
@@ -286,6 +292,11 @@ class TranslationData(pl.LightningDataModule):
         len(batches)
         return batches
 
-    def _decoding_batches(self, pairs: EncodedPairs) -> DecodingBatchSampler:
+    def _decoding_batches(
+        self, pairs: EncodedPairs, of_any_length: bool = False
+    ) -> DecodingBatchSampler:
         device = None if self.trainer is None else self.trainer.strategy.root_device
-        return DecodingBatchSampler(pairs, self.batching.decode_max_tokens, device)
+        most = self.batching.decode_max_tokens
+        if of_any_length:
+            most = max(decode_tokens(most, device), int(pairs.longest.max()))
+        return DecodingBatchSampler(pairs, most, device)

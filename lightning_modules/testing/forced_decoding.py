@@ -12,9 +12,9 @@ from torch.nn.functional import pad
 
 from datamodules.batching import Batch, DecodingBatchSampler, EncodedPairs, Sequences, decode_tokens
 from datamodules.corpus import ParallelText
-from datamodules.tokenization import Tokenizers
+from datamodules.tokenization import EOS, Tokenizers
 from lightning_modules.decoding import Hypothesis
-from lightning_modules.metrics import word_alignment
+from lightning_modules.metrics import ends, word_alignment
 from lightning_modules.metrics.lengths import Bucket
 from lightning_modules.metrics.metric import Array, Statistics
 from lightning_modules.metrics.sentences import most_readable
@@ -34,18 +34,21 @@ class ForcedSentence(NamedTuple):
     weights: Tensor | None
     """``(tgt, src)`` on the CPU, padded as the sentence's batch; None where none are kept."""
     nats: NDArray[np.float64]  # negative log-likelihood of each token, `(tgt,)`, without padding
+    eos_nats: NDArray[np.float64] | None = None  # that of EOS at each position; None if not kept
 
 
 class ForcedDecoding(pl.LightningModule):
     """Force a model to produce given translations, for ``Trainer.predict``.
 
-    Without ``weights`` only the losses are kept.
+    Without ``weights`` only the losses are kept. With ``ends`` the probability of EOS at each
+    position is computed too.
     """
 
-    def __init__(self, model: EncoderDecoder, weights: bool = True) -> None:
+    def __init__(self, model: EncoderDecoder, weights: bool = True, ends: bool = False) -> None:
         super().__init__()
         self.model = model
         self.keeps_weights = weights
+        self.keeps_ends = ends
 
     def predict_step(self, batch: Batch, batch_idx: int = 0) -> list[ForcedSentence]:
         """Return weights and losses of the translations of a batch."""
@@ -53,11 +56,25 @@ class ForcedDecoding(pl.LightningModule):
         features, weights = self.model.decode(memory, batch.tgt_in)
         kept = weights if self.keeps_weights else None
         rows = [None] * len(batch.ids) if kept is None else kept.float().cpu()
-        nats = self.model.token_losses(*batch.real_targets(features))
-        ends = np.cumsum(batch.lengths[1])[:-1]
-        token_nats = np.split(nats.detach().cpu().double().numpy(), ends)
-        parts = zip(batch.ids.tolist(), rows, token_nats, strict=True)
+        real, tokens = batch.real_targets(features)
+        nats = self._by_sentence(batch, real, tokens)
+        eos: Sequence[NDArray[np.float64] | None] = [None] * len(batch.ids)
+        if self.keeps_ends:
+            eos = self._by_sentence(batch, real, torch.full_like(tokens, EOS))
+        parts = zip(batch.ids.tolist(), rows, nats, eos, strict=True)
         return [ForcedSentence(*part) for part in parts]
+
+    def _by_sentence(
+        self, batch: Batch, features: Tensor, tokens: Tensor
+    ) -> list[NDArray[np.float64]]:
+        """Return the nats of tokens ``(positions,)`` at all real positions of each sentence."""
+        nats = self.model.token_losses(features, tokens).detach().cpu().double().numpy()
+        return np.split(nats, np.cumsum(batch.lengths[1])[:-1])
+
+
+def likelihood(forced: Iterable[ForcedSentence]) -> Array:
+    """Return nats and tokens of each sentence, ``(sentences, 2)``."""
+    return np.array([(one.nats.sum(), len(one.nats)) for one in forced], np.float64)
 
 
 def forced_statistics(
@@ -65,12 +82,15 @@ def forced_statistics(
 ) -> Statistics:
     """Return each sentence's counts for perplexity and alignment error, in the split's order.
 
-    ``likelihood`` counts nats and tokens; ``links`` compares the strongest link of each reference
+    ``likelihood`` counts nats and tokens; ``eos`` those of ``ends``, where they were computed;
+    ``links`` compares the strongest link of each reference
     word with the gold alignment (Luong et al. 2015, section 5.4), and is missing for a model
     without attention or a corpus without gold links.
     """
-    likelihood = [(one.nats.sum(), len(one.nats)) for one in forced]
-    counts = {"likelihood": np.array(likelihood, np.float64)}
+    counts = {"likelihood": likelihood(forced)}
+    eos = [one.eos_nats for one in forced if one.eos_nats is not None]
+    if eos:
+        counts[ends.COUNTS] = ends.end_counts(eos)
     if text.alignments is None or any(one.weights is None for one in forced):
         return counts
     links = [

@@ -15,12 +15,12 @@ from datamodules.corpus import ParallelText, check_sets, examples_of
 from datamodules.errors import UserError
 from datamodules.nearest_copy import NEAREST_COPY
 from datamodules.phrase_table import read_links
-from datamodules.sequences import sums
-from datamodules.tokenization import UNK, Tokenizers
+from datamodules.sequences import Sequences, sums
+from datamodules.tokenization import EOS, UNK, Tokenizers
 from datamodules.translation_data import TranslationData
 from lightning_modules.decoding import Hypothesis
 from lightning_modules.kernels.device import peak_device_memory_mib
-from lightning_modules.metrics import bootstrap, word_alignment
+from lightning_modules.metrics import bootstrap, search_errors, word_alignment
 from lightning_modules.metrics.chosen_metrics import find_metrics, in_order, translation_statistics
 from lightning_modules.metrics.contrast_choices import PairChoices
 from lightning_modules.metrics.curves import CurvePoint, curve_points
@@ -101,6 +101,7 @@ class _Found(NamedTuple):
     best: list[Hypothesis]
     seconds: float  # time spent searching
     forced: list[ForcedSentence]
+    outputs: list[ForcedSentence]  # the forced translations; none where nobody asks for them
     choices: PairChoices | None
 
 
@@ -122,7 +123,12 @@ def score_model(
     best = [each.hypotheses[0] for each in _predict(trainer, module, datamodule=data)]
     seconds = time.perf_counter() - started
     enter_phase(trainer, "alignments of references")
-    forced = _predict(trainer, ForcedDecoding(module.model), datamodule=data)
+    forcing = ForcedDecoding(module.model, ends=scoring.probabilities)
+    forced = _predict(trainer, forcing, datamodule=data)
+    outputs: list[ForcedSentence] = []
+    if scoring.probabilities:
+        enter_phase(trainer, "probabilities of translations")
+        outputs = _force_outputs(trainer, module, data, best)
     choices = None
     if scoring.contrastive:
         enter_phase(trainer, "contrastive pairs")
@@ -130,7 +136,8 @@ def score_model(
     if not trainer.is_global_zero:
         return None
     enter_phase(trainer, "scoring")
-    run = _run_scores(module.model, data, scoring, config, _Found(best, seconds, forced, choices))
+    found = _Found(best, seconds, forced, outputs, choices)
+    run = _run_scores(module.model, data, scoring, config, found)
     run.result.peak_device_memory_mib = peak_device_memory_mib(trainer.strategy.root_device)
     return run
 
@@ -158,6 +165,8 @@ def _run_scores(
         **forced_decoding.forced_statistics(found.forced, text, tokenizers, step),
         **_attention_statistics(attention),
     }
+    if found.outputs:
+        statistics[search_errors.OUTPUT] = forced_decoding.likelihood(found.outputs)
     table = data.encoded_corpus.phrase_table
     output = Output(
         config.seed, hypotheses, statistics, metrics, contrast=found.choices, phrase_table=table
@@ -182,6 +191,20 @@ def _predict(trainer: pl.Trainer, module: pl.LightningModule, **given: Any) -> l
     assert batches is not None
     by_id = {sentence.id: sentence for batch in batches for sentence in batch}
     return list(gather_by_key(trainer, by_id).values())
+
+
+def _force_outputs(
+    trainer: pl.Trainer, module: Translator, data: TranslationData, best: Sequence[Hypothesis]
+) -> list[ForcedSentence]:
+    """Force a model through its translations, on all ranks together.
+
+    A translation that the length limit has cut is forced with EOS after it.
+    """
+    test = data.encoded_corpus.encoded["test"]
+    tokens = [one.tokens[:-1] if one.tokens[-1] == EOS else one.tokens for one in best]
+    pairs = EncodedPairs(test.ids, test.src, Sequences.of(tokens))
+    forcing = ForcedDecoding(module.model, weights=False)
+    return _predict(trainer, forcing, dataloaders=data.decoding_loader(pairs, of_any_length=True))
 
 
 def _choices(trainer: pl.Trainer, module: Translator, data: TranslationData) -> PairChoices:

@@ -40,6 +40,7 @@ class Scoring(WordSettings, extra="forbid", frozen=True):
     seed: int
     attention_step: StepRule
     contrastive: bool
+    probabilities: bool
 
     @field_validator("edges")
     @classmethod

@@ -53,6 +53,8 @@ KERNELS = ("kernels", "packed", "capture", "compile")
 """Settings of the kernels; which follow from a setting depends on the device and on the model."""
 MEASUREMENTS = ("seconds", "sentences_per_second")
 """Entries of ``Result.decoding`` that are not settings."""
+ORACLE = "decoding.length"
+"""Setting of a test that a comparison may vary: nobody takes an oracle for a search."""
 WITHOUT_EFFECT = ("_partial_", "fused")  # keys that change no result beyond the last digits
 
 
@@ -389,7 +391,8 @@ def check_settings(
 ) -> list[Condition]:
     """Check the settings of all conditions; ``tuned`` are the keys that studies have chosen.
 
-    A setting differs by design if every run's command gives it (the lists of a multirun), if files
+    Settings that decide results, besides ``ORACLE``, are equal in a fair comparison. Another
+    setting differs by design if every run's command gives it (the lists of a multirun), if files
     of ``conf/model`` set it and no run's command does, or if studies have chosen it.
     """
     checked = []
@@ -398,7 +401,12 @@ def check_settings(
         values = [_compared_settings(name, result) for result in results]
         shown = [_in_one_line(name, each) or ("none" if free else None) for each in values]
         condition = check_equal(name, labels, shown)
-        by_design = free and _differ_by_design(values, results, tuned)
+        differing = _differing(values)
+        by_design = (
+            bool(differing)
+            and (free or differing == {ORACLE})
+            and all(key in tuned or _on_purpose(key, results) for key in sorted(differing))
+        )
         checked.append(replace(condition, holds=True, by_design=True) if by_design else condition)
     return checked
 
@@ -446,16 +454,11 @@ def _settings(condition: str) -> list[str]:
     ]
 
 
-def _differ_by_design(
-    values: Sequence[Mapping[str, Any]], results: Sequence[Result], tuned: Collection[str]
-) -> bool:
-    """Return whether the values differ, and each differing setting differs on purpose."""
-    differing = {
+def _differing(values: Sequence[Mapping[str, Any]]) -> set[str]:
+    """Return the settings in which runs differ."""
+    return {
         key for key in set().union(*values) if len({str(of_run.get(key)) for of_run in values}) > 1
     }
-    return bool(differing) and all(
-        key in tuned or _on_purpose(key, results) for key in sorted(differing)
-    )
 
 
 def _on_purpose(key: str, results: Sequence[Result]) -> bool:

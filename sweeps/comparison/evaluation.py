@@ -1,7 +1,7 @@
 """Systems scored on whole test sets, on length buckets, and on named test sets; baselines."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, count
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lightning_modules.metrics.bootstrap import Estimate, ScoredSubset, score_subsets
 from lightning_modules.metrics.chosen_metrics import METRICS, check_counts, in_order
 from lightning_modules.metrics.lengths import Bounds, Bucket
-from lightning_modules.metrics.metric import Metric
+from lightning_modules.metrics.metric import Array, Metric
 from lightning_modules.metrics.resampling import Resamples
 from lightning_modules.metrics.systems import EvalSet, Output, System
 from lightning_modules.metrics.text_metrics import Bleu
@@ -213,6 +213,33 @@ def _baselines(
         if first is not None and first.test.sources is not None:  # a test set has one copy
             made[-1].append(named(COPY, first, first.test.sources))
     return made
+
+
+def evaluate_further(
+    evaluation: Evaluation,
+    metrics: Sequence[Metric],
+    count: Callable[[System, Output], Array | None],
+) -> Evaluation:
+    """Score the outputs of an evaluation by other metrics, which share their statistics.
+
+    ``count`` returns the statistics of an output ``(sentences, columns)``; None where there are
+    none, and then the system has no scores. Resamples are those of the evaluation, without
+    baselines.
+    """
+    [name] = {metric.statistics for metric in metrics}
+    groups = []
+    for group in evaluation.groups:
+        counted = []
+        for system in group.systems:
+            counts = [(output, count(system, output)) for output in system.outputs]
+            outputs = [
+                replace(output, statistics={} if each is None else {name: each})
+                for output, each in counts
+            ]
+            counted.append(replace(system, outputs=outputs))
+        subsets = score_subsets(counted, metrics, group.buckets, evaluation.draws)
+        groups.append(replace(group, subsets=subsets, baselines=[]))
+    return replace(evaluation, groups=groups, metrics=list(metrics))
 
 
 def evaluate_sets(systems: Sequence[System], scoring: Scoring) -> dict[str, Evaluation]:

@@ -28,6 +28,10 @@ LADDER = OmegaConf.load(CONF / "comparison" / "ladder.yaml")
 STEPS = LADDER.hydra.sweeper.params.model.replace(" ", "").split(",")
 """The steps from Bahdanau to the Transformer."""
 
+LENGTH = OmegaConf.load(CONF / "comparison" / "length.yaml")
+POSITIONS = LENGTH.hydra.sweeper.params.model.split(",")
+"""Transformers with different positions, and Bahdanau."""
+
 # Settings that the shipped files do not take but users may.
 OPTIONS = {
     "lstm_with_summary": ("seq2seq", ["model.cell=lstm", "model.layers=2"]),

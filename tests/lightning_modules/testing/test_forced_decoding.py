@@ -158,6 +158,28 @@ def test_likelihood_is_that_of_every_token_and_of_the_end(name, rows, tokenizers
     assert perplexity == pytest.approx(np.exp(counts[:, 0].sum() / 9))
 
 
+@pytest.mark.parametrize("name", ["bahdanau", "transformer"])
+def test_the_probability_of_the_end_is_that_of_each_position(name, tokenizers):
+    """Sentence by sentence, without any padding."""
+    model = small_model(name)
+    with torch.no_grad():
+        forced = ForcedDecoding(model, ends=True).predict_step(batch(tokenizers))
+    for one in forced:
+        alone = collate(encoded(tokenizers).select(np.array([one.id])))
+        with torch.no_grad():
+            features = model.decode(model.encode(alone.src, alone.src_mask), alone.tgt_in).features
+            nats = -log_softmax(model.logits(features)[0].double(), -1)[:, EOS]
+        np.testing.assert_allclose(one.eos_nats, nats.numpy(), rtol=1e-5)
+        assert one.eos_nats is not None
+        assert one.eos_nats[-1] == pytest.approx(one.nats[-1])  # the reference ends there
+    counted = forced_statistics(forced, TEXT, tokenizers, "predicted")
+    assert counted["eos"].shape[0] == len(forced)
+
+
+def test_nobody_computes_the_end_unless_asked(tokenizers):
+    assert "eos" not in statistics(small_model("bahdanau"), tokenizers)
+
+
 def test_weights_are_those_of_each_sentence_alone(tokenizers):
     model = small_model("bahdanau")
     padded = batch(tokenizers)

@@ -19,6 +19,7 @@ from tests.helpers.variants import (
     LAPTOP,
     NAMES,
     OPTIONS,
+    POSITIONS,
     STEPS,
     configuration,
     sentences,
@@ -167,7 +168,7 @@ def test_flipping_turns_eos_too():
     torch.testing.assert_close(flip(mirrored, mask.sum(1)), src)
 
 
-@pytest.mark.parametrize("names", [LAPTOP, STEPS], ids=["family", "ladder"])
+@pytest.mark.parametrize("names", [LAPTOP, STEPS, POSITIONS], ids=["family", "ladder", "length"])
 def test_laptop_sizes_are_comparable(names):
     """The comparisons keep the condition on parameters at the built-in vocabularies."""
     counts = {}

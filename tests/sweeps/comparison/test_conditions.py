@@ -101,6 +101,24 @@ def test_runs_that_leave_their_budget_unspent_do_not_hold_it(tmp_path):
     assert checked.text == f"900 target tokens; ended early: none by {by}; luong by {by}"
 
 
+@pytest.mark.parametrize(
+    ("given", "beam_size", "state"),
+    [(True, 4, "differs by design"), (False, 4, "NOT HELD"), (True, 1, "NOT HELD")],
+)
+def test_an_oracle_differs_by_design_and_no_other_search_does(tmp_path, given, beam_size, state):
+    runs = []
+    for length, size in ((None, 4), ("reference", beam_size)):
+        override = f"decoding.length={length or 'null'}"
+        runs.append(
+            make_run(
+                tmp_path / str(length),
+                overrides=["model=bahdanau", *([override] if given else [])],
+                decoding={"search": "BeamSearch", "beam_size": size, "length": length},
+            )
+        )
+    assert condition(collect(runs), "decoding").state == state
+
+
 def rate(value):
     return {"config": {"optimizer": {"lr": value}}}
 
