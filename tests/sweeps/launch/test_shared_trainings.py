@@ -1,10 +1,12 @@
 """Jobs that differ only in how a model is tested share one training."""
 
+import numpy as np
 import pytest
 from hydra import initialize_config_dir
 from omegaconf import open_dict
 
-from lightning_modules.runs.files import read_predictions
+from lightning_modules.runs.files import read_arrays, read_predictions
+from lightning_modules.runs.paths import STATISTICS
 from sweeps.launch.compose import composed, use_hydra_config
 from sweeps.launch.shared_trainings import training_of, turns_of
 from tests.helpers.commands import TESTED, TINY, in_process, places
@@ -54,9 +56,17 @@ def test_one_training_is_tested_in_two_ways(space):
     """The second test is the one that ``task=test`` makes of the first run."""
     out = space / "lengths"
     given = [*TINY, *QUICK, *places(space), "hydra/launcher=basic", f"hydra.sweep.dir={out}"]
-    assert in_process(*given, "-m", "decoding.length=null,reference") == 0
+    probabilities = "scoring.probabilities=true"
+    assert in_process(*given, "-m", "decoding.length=null,reference", probabilities) == 0
     free, oracle = out / "0", out / "1"
     assert result_of(free).training == result_of(oracle).training  # to the second
+    counted = [read_arrays(run / STATISTICS) or {} for run in (free, oracle)]
+    for statistics in counted:
+        sums, positions = np.split(statistics["eos"], 2, axis=1)
+        assert positions.sum(1).tolist() == statistics["likelihood"][:, 1].tolist()
+        assert (sums <= positions).all()
+    tokens = [statistics["output_likelihood"][:, 1].tolist() for statistics in counted]
+    assert tokens[1] == counted[1]["likelihood"][:, 1].tolist() != tokens[0]
     again = space / "again"
     test = [*TESTED, *QUICK[1:], *places(space), ORACLE, f"hydra.run.dir={again}"]
     assert in_process("task=test", f"checkpoint={free}", *test) == 0

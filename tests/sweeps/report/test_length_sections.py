@@ -53,7 +53,7 @@ def wrong(tmp_path):
 
 
 def test_parts_of_each_length_group_sum_to_the_loss_of_bleu(wrong):
-    fall, *parts = BleuLosses(wrong).tables()
+    _, *parts = BleuLosses(wrong).tables()
     assert [table.name for table in parts] == [f"{part.name}_by_length" for part in PARTS]
     for rows in zip(*map(rows_of, parts), strict=True):
         [name] = {row["system"] for row in rows}
