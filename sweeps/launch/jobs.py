@@ -25,7 +25,7 @@ from datamodules.errors import UserError
 from datamodules.files import write_text
 from lightning_modules.ranks.devices import world_size
 from lightning_modules.runs.job import given_overrides, quoted
-from lightning_modules.runs.paths import MULTIRUN, RESULT
+from lightning_modules.runs.paths import CHECKPOINTS, MULTIRUN, RESULT
 from lightning_modules.runs.redaction import redact_multirun, redacted
 from sweeps.launch.run_record import record_overrides
 
@@ -94,7 +94,8 @@ def run_jobs(
     out, master = Path(command.hydra.sweep.dir), _for_jobs(command)
     check_folder_of_jobs(out)
     folders, trainings = zip(*_checked(command, master, jobs), strict=True)
-    turns = turns_of(trainings)
+    begun = [job for job, folder in enumerate(folders) if (folder / CHECKPOINTS).is_dir()]
+    turns = turns_of(trainings, begun)
     write_text(out / MULTIRUN, redacted(OmegaConf.to_yaml(command)))
     loader = GlobalHydra.instance().config_loader()
     launcher = Plugins.instance().instantiate_launcher(

@@ -5,7 +5,7 @@ only test.
 """
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,13 +24,16 @@ class Turns(NamedTuple):
     others: dict[int, int]  # number of the job that trains, by the number of another test
 
 
-def turns_of(trainings: Sequence[str | None]) -> Turns:
-    """Return the turns of jobs with these trainings; None for a job that shares none."""
+def turns_of(trainings: Sequence[str | None], begun: Collection[int]) -> Turns:
+    """Return the turns of jobs with these trainings; None for a job that shares none.
+
+    Jobs that have ``begun`` before have checkpoints of their own, and wait for no other.
+    """
     trained: dict[str, int] = {}
     turns = Turns([], {})
     for number, training in enumerate(trainings):
         first = number if training is None else trained.setdefault(training, number)
-        if first == number:
+        if first == number or number in begun:
             turns.first.append(number)
         else:
             turns.others[number] = first

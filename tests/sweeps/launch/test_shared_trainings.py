@@ -18,12 +18,17 @@ ORACLE = "decoding.length=reference"
 
 
 def test_the_first_job_of_each_training_has_the_first_turn():
-    assert turns_of(["a", "b", "a", "c", "b", "a"]) == ([0, 1, 3], {2: 0, 4: 1, 5: 0})
+    assert turns_of(["a", "b", "a", "c", "b", "a"], []) == ([0, 1, 3], {2: 0, 4: 1, 5: 0})
 
 
 def test_jobs_that_share_no_training_all_have_the_first_turn():
-    assert turns_of([None, "a", None]) == ([0, 1, 2], {})
-    assert turns_of([]) == ([], {})
+    assert turns_of([None, "a", None], []) == ([0, 1, 2], {})
+    assert turns_of([], []) == ([], {})
+
+
+def test_a_job_with_checkpoints_waits_for_no_other():
+    assert turns_of(["a", "a", "a"], [1]) == ([0, 1], {2: 0})
+    assert turns_of(["a", "a"], [0]) == ([0], {1: 0})  # and others wait for it still
 
 
 def training(*overrides: str) -> str | None:
