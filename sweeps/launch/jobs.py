@@ -93,9 +93,10 @@ def run_jobs(
     command = _with_hydra(config)
     out, master = Path(command.hydra.sweep.dir), _for_jobs(command)
     check_folder_of_jobs(out)
-    folders, trainings = zip(*_checked(command, master, jobs), strict=True)
+    checked = _checked(command, master, jobs)
+    folders = [folder for folder, _ in checked]
     begun = [job for job, folder in enumerate(folders) if (folder / CHECKPOINTS).is_dir()]
-    turns = turns_of(trainings, begun)
+    turns = turns_of([training for _, training in checked], begun)
     write_text(out / MULTIRUN, redacted(OmegaConf.to_yaml(command)))
     loader = GlobalHydra.instance().config_loader()
     launcher = Plugins.instance().instantiate_launcher(
@@ -122,7 +123,7 @@ def run_jobs(
         redact_multirun(out)
         if command.hydra.mode != RunMode.MULTIRUN:  # the launcher has changed the log
             configure_log(command.hydra.job_logging, command.hydra.verbose)
-    return list(folders)
+    return folders
 
 
 def _checked(
@@ -139,7 +140,8 @@ def _checked(
 
     if len(jobs) > MANY_JOBS:
         print(f"checking {len(jobs):,} jobs", flush=True)
-    loader, checked, taken = GlobalHydra.instance().config_loader(), [], dict[Path, int]()
+    loader, taken = GlobalHydra.instance().config_loader(), dict[Path, int]()
+    checked: list[tuple[Path, str | None]] = []
     for number, job in enumerate(jobs):
         given = [*job.overrides, "hydra.mode=MULTIRUN", *record_overrides(job.overrides)]
         config = loader.load_sweep_config(master, given)
