@@ -14,9 +14,9 @@ from lightning_modules.runs.files import read_arrays, write_arrays
 from lightning_modules.runs.paths import CONF, STATISTICS
 from sweeps.report.html import render_report
 from sweeps.report.report import ReportSettings, make_report
-from sweeps.report.sections.bleu_losses import BleuLosses
-from sweeps.report.sections.ends import Ends
-from sweeps.report.sections.search_errors import SEARCHES, SearchErrors
+from sweeps.report.sections.end_of_sentence import Ends
+from sweeps.report.sections.search_or_model import SEARCHES, SearchErrors
+from sweeps.report.sections.why_bleu_falls import BleuLosses
 from tests.helpers.run_folders import TEXT, findings_of, make_run, unsealed
 from tests.helpers.variants import configuration
 
