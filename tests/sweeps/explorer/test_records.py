@@ -7,9 +7,9 @@ import zlib
 import numpy as np
 import pytest
 
-from sweeps.report.html import packed
 from sweeps.explorer.records import ending, trace_record
 from sweeps.explorer.tracer import Trace, TraceStep
+from sweeps.report.html import packed
 from tests.helpers.explorers import SOURCES, tracer
 
 
