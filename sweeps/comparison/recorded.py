@@ -58,8 +58,8 @@ def recorded_evaluation(run: RunOutput, scoring: Scoring, curve: str) -> Evaluat
 
 def _whole(system: str, result: Result) -> Iterator[Named]:
     for metric, score in result.scores.items():
-        ends = result.intervals.get(metric, (None, None))
-        yield (system, metric), Estimate(score, *ends, seeds=(score,))
+        low, high = result.intervals.get(metric, (None, None))
+        yield (system, metric), Estimate(score, low, high, seeds=(score,))
     for name, baseline in result.baselines.items():
         yield from (((name, metric), Estimate(each)) for metric, each in baseline.scores.items())
 

@@ -114,12 +114,8 @@ class Findings:
     @property
     def alone(self) -> bool:
         """Whether this is about one finished run, with nothing to compare."""
-        comparison = self.comparison
-        return [*map(len, (comparison.runs, comparison.failed, self.evaluation.systems))] == [
-            1,
-            0,
-            1,
-        ]
+        jobs = len(self.comparison.runs) + len(self.comparison.failed)
+        return jobs == len(self.evaluation.systems) == 1
 
     @cached_property
     def alarms(self) -> Alarms | None:

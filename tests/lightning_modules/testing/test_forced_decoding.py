@@ -169,8 +169,8 @@ def test_the_probability_of_the_end_is_that_of_each_position(name, tokenizers):
         with torch.no_grad():
             features = model.decode(model.encode(alone.src, alone.src_mask), alone.tgt_in).features
             nats = -log_softmax(model.logits(features)[0].double(), -1)[:, EOS]
-        np.testing.assert_allclose(one.eos_nats, nats.numpy(), rtol=1e-5)
         assert one.eos_nats is not None
+        np.testing.assert_allclose(one.eos_nats, nats.numpy(), rtol=1e-5)
         assert one.eos_nats[-1] == pytest.approx(one.nats[-1])  # the reference ends there
     counted = forced_statistics(forced, TEXT, tokenizers, "predicted")
     assert counted["eos"].shape[0] == len(forced)

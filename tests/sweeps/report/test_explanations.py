@@ -1,5 +1,7 @@
 """Findings about failures and about scores that disagree, on made translations."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -76,7 +78,7 @@ def test_a_system_alone_is_explained_and_seeds_are_means():
 def test_shares_of_all_kinds_add_up_and_are_those_of_the_table():
     systems = [system("a", looping), system("b", cut, seeds=(1, 2))]
     failures = FailureShares(evaluate(systems, LENGTHS))
-    table = failure_table(failures)
+    table: Any = failure_table(failures)
     assert [row[:1] + row[2:3] for row in map(list, table.rows)] == [
         [name, lengths] for name in ("a", "b") for lengths in ("all", "1–10", "11–20", "21–30")
     ]

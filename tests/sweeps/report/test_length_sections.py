@@ -29,7 +29,7 @@ SEARCH = {"search": "BeamSearch", "length_penalty": 0.0, "length": None}
 
 def add(run, **arrays):
     """Add statistics to those of a run; return the run."""
-    known = read_arrays(run / STATISTICS)
+    known = read_arrays(run / STATISTICS) or {}
     write_arrays(run / STATISTICS, {**known, **arrays})
     return unsealed(run)
 
@@ -93,12 +93,11 @@ def eos(before: float, end: float):
 
 
 def test_the_end_has_one_row_for_each_training_and_length_group(tmp_path):
-    other = {"config": {"label_smoothing": 0.0}}
-    oracle = {"overrides": ["model=bahdanau", "decoding.length=reference"]}
+    oracle = ["model=bahdanau", "decoding.length=reference"]
     runs = [
         add(make_run(tmp_path / "0"), eos=eos(0.01, 0.5)),
-        add(make_run(tmp_path / "1", **oracle), eos=eos(0.01, 0.5)),
-        add(make_run(tmp_path / "2", "luong", **other), eos=eos(0.02, 0.9)),
+        add(make_run(tmp_path / "1", overrides=oracle), eos=eos(0.01, 0.5)),
+        add(make_run(tmp_path / "2", "luong", config={"label_smoothing": 0.0}), eos=eos(0.02, 0.9)),
         make_run(tmp_path / "3", "transformer"),
     ]
     section = Ends(findings_of(runs))
