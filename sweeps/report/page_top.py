@@ -96,7 +96,7 @@ class PageTop:
             "Budget": list(self._budgets()),
             "Seeds": list(self._seeds()),
             "Runs": list(self._runs()),
-            "Cost": [cost] if (cost := cost_range(self.findings.comparison)) else [],
+            "Cost": list(self._cost()),
             "Date": [self.origin.date] if self.origin.date else [],
         }
         return [(name, lines) for name, lines in facts.items() if lines]
@@ -112,6 +112,10 @@ class PageTop:
         for unit, amounts in spent.items():
             each = "" if self.findings.alone else " for each training"
             yield f"{in_words(sorted(amounts))} {unit}{each}"
+
+    def _cost(self) -> Iterator[str]:
+        if cost := cost_range(self.findings.comparison):
+            yield cost.replace(" a training", "") if self.findings.alone else cost
 
     def _seeds(self) -> Iterator[str]:
         if self.findings.alone:

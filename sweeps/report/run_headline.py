@@ -8,7 +8,7 @@ from sweeps.comparison.evaluation import Evaluation
 from sweeps.comparison.numbers import format_estimate, format_number, in_words
 from sweeps.report.headline import BLEU, Finding
 
-TEST = "one training; intervals over test sentences"
+TEST = "one training, so that another may come out otherwise"
 
 
 def run_headline(evaluation: Evaluation) -> list[Finding]:

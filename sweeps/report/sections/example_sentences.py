@@ -13,8 +13,12 @@ from sweeps.report.sections import Section
 class AttentionViewer(Section):
     """Heat map of the sentence, system, layer and head that the reader chooses."""
 
-    heading = "Where the systems look"
     template = '{% include "sections/attention.html.j2" %}'
+
+    @property
+    @override
+    def heading(self) -> str:
+        return "Where it looks" if self.findings.alone else "Where the systems look"
 
     @override
     def figures(self, width: Width) -> Mapping[str, Chart]:

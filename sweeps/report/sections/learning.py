@@ -64,8 +64,12 @@ DRAWN = {"target_tokens", "seconds", "val_loss"}
 class Learning(Section):
     """Learning curves; nothing without recorded validations."""
 
-    heading = "How the systems learned"
     template = '{% include "sections/learning.html.j2" %}'
+
+    @property
+    @override
+    def heading(self) -> str:
+        return "How it learned" if self.findings.alone else "How the systems learned"
 
     @cached_property
     def _curves(self) -> list["LearningCurve"]:
