@@ -1,5 +1,6 @@
 """``task=explore``: a file for a test set, and what is refused."""
 
+import json
 import re
 import shutil
 import sys
@@ -49,8 +50,7 @@ def test_a_file_has_sentences_spread_over_the_test_set(trained, tmp_path, capsys
     wanted = [predictions[place * len(predictions) // 3].source for place in range(3)]
     found = re.search(r'<script type="application/json" id="explorer">(.*?)</script>', page)
     assert found
-    for line in wanted:
-        assert line in found[1]
+    assert [each["source"] for each in json.loads(found[1])["examples"]] == wanted
     assert f"the explorer of 3 sentences: {tmp_path}/explorer.html" in capsys.readouterr().out
 
 
