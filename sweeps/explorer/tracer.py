@@ -135,10 +135,11 @@ class Tracer:
 
     def _read(self, sentence: str) -> tuple[str, list[int]]:
         """Return a sentence as the training text has sentences, and its tokens."""
-        if len(sentence.encode()) > MOST_BYTES:
+        letters = sentence.encode(errors="replace")  # JSON may hold half of a letter
+        if len(letters) > MOST_BYTES:
             raise UserError(f"the sentence has more than {MOST_BYTES:,} bytes: shorten it")
         trained = self._trained
-        [line] = trained.cleaning.lines([" ".join(sentence.split())], trained.languages[0])
+        [line] = trained.cleaning.lines([" ".join(letters.decode().split())], trained.languages[0])
         if not line.strip():
             raise UserError("the sentence is empty: write some words")
         encoded = self._source.encode([line])

@@ -71,9 +71,9 @@ def test_other_tokens_are_the_most_probable_ones():
 
 
 def test_words_that_the_vocabulary_lacks_are_named():
-    trace = tracer("bahdanau")("the zebra sees zebras")
-    assert trace.unknown == ["zebra", "zebras"]
-    assert trace.source == ["the", "zebra", "sees", "zebras", "</s>"]
+    trace = tracer("bahdanau")("the  zebra\nsees zebras \ud800")
+    assert trace.unknown == ["zebra", "zebras", "?"]
+    assert trace.source == ["the", "zebra", "sees", "zebras", "?", "</s>"]
 
 
 @pytest.mark.parametrize(
