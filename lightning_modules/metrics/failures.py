@@ -5,7 +5,8 @@ The kinds, with their thresholds; the first that fits counts, from ``LONG`` down
 - **right**: word for word one of its references, as exact match has it;
 - **too long or looping**: longer than ``LONGEST`` times the reference by at least ``APART`` words,
   or a share of at least ``REPEATED`` of its words repeats: they stand in groups of ``GROUP`` words
-  that stood earlier in the same translation. Words that repeat in the reference too are subtracted;
+  that stood earlier in the same translation. Words that repeat in the reference too are subtracted,
+  and several ``<unk>`` in a row are no group;
 - **too short**: shorter than ``SHORTEST`` times the reference by at least ``APART`` words;
 - **unknown word**: has ``<unk>`` where the reference has none;
 - **wrong words**: all others, whose length is about that of the reference.
@@ -97,7 +98,7 @@ def repeated_words(words: Sequence[str]) -> NDArray[np.bool_]:
     seen: set[tuple[str, ...]] = set()
     for start in range(len(words) - GROUP + 1):
         group = tuple(words[start : start + GROUP])
-        if group in seen:
+        if group in seen and set(group) != {UNKNOWN_WORD}:
             repeated[start : start + GROUP] = True
         seen.add(group)
     return repeated
