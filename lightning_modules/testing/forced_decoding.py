@@ -82,10 +82,10 @@ def forced_statistics(
 ) -> Statistics:
     """Return each sentence's counts for perplexity and alignment error, in the split's order.
 
-    ``likelihood`` counts nats and tokens; ``eos`` those of ``ends``, where they were computed;
-    ``links`` compares the strongest link of each reference
-    word with the gold alignment (Luong et al. 2015, section 5.4), and is missing for a model
-    without attention or a corpus without gold links.
+    ``likelihood`` counts nats and tokens; ``eos`` are the counts of ``metrics.ends``, where the
+    probability of EOS was computed; ``links`` compares the strongest link of each reference word
+    with the gold alignment (Luong et al. 2015, section 5.4), and is missing for a model without
+    attention or a corpus without gold links.
     """
     counts = {"likelihood": likelihood(forced)}
     eos = [one.eos_nats for one in forced if one.eos_nats is not None]
