@@ -27,7 +27,8 @@ def run_flash(terms: Terms) -> Tensor:
         for part in (terms.queries, terms.keys)
     )
     written = values.transpose(1, 2).to(dtype).contiguous()
-    decays = terms.log_decays.transpose(1, 2).float().contiguous()
+    decays = terms.log_decays.expand(len(values), -1, -1, -1)
+    decays = decays.transpose(1, 2).float().contiguous()
     with without_autocast(values):
         if terms.strengths is not None:
             strengths = terms.strengths.transpose(1, 2).squeeze(-1).to(dtype).contiguous()

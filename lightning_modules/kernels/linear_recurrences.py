@@ -19,10 +19,11 @@ flash-linear-attention instead (``kernels.flash_recurrences``).
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 from torch.nn.functional import pad
 
 from lightning_modules.kernels.choice import kernels_in_use
@@ -50,10 +51,14 @@ def without_chunks() -> Iterator[None]:
 
 
 class Terms(NamedTuple):
-    """What the equation reads, at ``(rows, heads, positions)``, or at ``(rows, heads)`` for one."""
+    """What the equation reads, at ``(rows, heads, positions)``, or at ``(rows, heads)`` for one.
+
+    All heads may share one of queries and keys, ``(rows, 1, …)``, and all rows decays,
+    ``(1, heads, …)``.
+    """
 
     queries: Tensor  # q, `(…, key)`
-    keys: Tensor  # k, `(…, key)`; all heads may share one of queries and keys, `(rows, 1, …)`
+    keys: Tensor  # k, `(…, key)`
     values: Tensor  # v, `(…, value)`
     log_decays: Tensor  # ln α ≤ 0, `(…, key)`, or `(…, 1)` for one of each head
     strengths: Tensor | None = None  # β of the delta rule, `(…, 1)`; None: u = v
@@ -99,50 +104,90 @@ def _run(terms: Terms) -> Tensor:
     queries, keys, values, log_decays, strengths = _in_chunks(terms, count, -(-length // count))
     since_start = log_decays.cumsum(-2)  # (rows, heads, chunks, chunk, 1 or key)
     decays = _decays_between(since_start)
-    reads = _products(queries, keys, decays)
     answers = None
     if strengths is not None:
         # u at all positions of a chunk, which is linear in the state S before it: U - answers S.
-        asked = keys * since_start.exp()
-        known = strengths * torch.cat([values, asked], -1)
+        width = values.shape[-1]
+        if count > 1:  # before a first chunk, S is 0
+            values = torch.cat([values, keys * since_start.exp()], -1)
         overlap = strengths * _products(keys, keys, decays)
-        solved = torch.linalg.solve_triangular(overlap, known, upper=False, unitriangular=True)
-        values, answers = solved.split([values.shape[-1], keys.shape[-1]], -1)
-    results = reads @ values
-    if count == 1:
-        return results[:, :, 0, :length]
-    queries = queries * since_start.exp()
+        solved = _Solution.apply(overlap, strengths * values)
+        values, answers = solved.tensor_split([width], -1)
+    reads = _products(queries, keys, decays)
+    if count > 1:
+        states = _states(keys, values, answers, since_start)
+        values = values if answers is None else values - answers @ states
+        results = reads @ values + (queries * since_start.exp()) @ states
+    else:
+        results = reads @ values
+    return results.flatten(2, 3)[:, :, :length]
+
+
+class _Solution(torch.autograd.Function):
+    """The solution of ``(I + L) x = right``, with L the part of ``lower`` below the diagonal.
+
+    Torch solves one system after the other, and again in the backward pass. With the inverse, which
+    takes a third of the time of the first solution, the rest is products of all matrices at once.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, lower: Tensor, right: Tensor) -> Tensor:
+        one = torch.eye(lower.shape[-1], dtype=lower.dtype, device=lower.device).expand_as(lower)
+        inverse = torch.linalg.solve_triangular(lower, one, upper=False, unitriangular=True)
+        solution = inverse @ right
+        ctx.save_for_backward(inverse, solution)
+        return solution
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor, Tensor]:
+        inverse, solution = ctx.saved_tensors
+        grad_right = inverse.transpose(-1, -2) @ grad_output
+        return -(grad_right @ solution.transpose(-1, -2)).tril_(-1), grad_right
+
+
+def _states(keys: Tensor, values: Tensor, answers: Tensor | None, since_start: Tensor) -> Tensor:
+    """Return the state before each chunk, ``(rows, heads, chunks, key, value)``.
+
+    All products but those of one state with the next are computed for all chunks together.
+    """
     until_end = since_start[..., -1:, :]
-    keys = keys * (until_end - since_start).exp()
     kept = until_end.exp().transpose(-1, -2)
-    parts = [results[:, :, 0]]
-    state = keys[:, :, 0].transpose(-1, -2) @ values[:, :, 0]
-    for number in range(1, count):
-        written, result = values[:, :, number], results[:, :, number]
-        if answers is not None:
-            corrected = answers[:, :, number] @ state
-            written = written - corrected
-            result = result - reads[:, :, number] @ corrected
-        parts.append(result + queries[:, :, number] @ state)
-        state = kept[:, :, number] * state + keys[:, :, number].transpose(-1, -2) @ written
-    return torch.cat(parts, 2)[:, :, :length]
+    left = (keys * (until_end - since_start).exp()).transpose(-1, -2)  # of keys at the end
+    added = (left @ values).unbind(2)
+    states = [torch.zeros_like(added[0])]
+    if answers is None:
+        for more, share in zip(added[:-1], kept.unbind(2), strict=False):
+            states.append(torch.addcmul(more, share, states[-1]))
+    else:
+        size = keys.shape[-1]
+        changes = kept * torch.eye(size, dtype=kept.dtype, device=kept.device) - left @ answers
+        for more, change in zip(added[:-1], changes.unbind(2), strict=False):
+            states.append(more + change @ states[-1])
+    return torch.stack(states, 2)
 
 
 def _in_chunks(terms: Terms, count: int, size: int) -> Terms:
-    """Split positions into chunks, ``(rows, heads, chunks, size, …)``.
+    """Split positions into chunks, ``(rows, heads, chunks, size, …)``, in memory of this order.
 
     Positions that are added keep the state as it is: they write 0, and 0 is the logarithm of 1.
+    Views of a projection would be copied again for every product.
     """
     added = count * size - terms.queries.shape[2]
-    return terms.each(lambda part: pad(part, (0, 0, 0, added)).unflatten(2, (count, size)))
+
+    def split(part: Tensor) -> Tensor:
+        padded = pad(part, (0, 0, 0, added)) if added else part.contiguous()
+        return padded.unflatten(2, (count, size))
+
+    return terms.each(split)
 
 
 def _decays_between(since_start: Tensor) -> Tensor:
     """Return how much of position j is left at i ≥ j, else 0: ``(…, chunk, chunk, 1 or key)``."""
     size = since_start.shape[-2]
-    later = torch.ones(size, size, dtype=torch.bool, device=since_start.device).triu(1)
-    logarithms = since_start.unsqueeze(-2) - since_start.unsqueeze(-3)
-    return logarithms.masked_fill(later.unsqueeze(-1), float("-inf")).exp()
+    later = since_start.new_full((size, size), float("-inf")).triu(1).unsqueeze(-1)
+    # In place, and by a sum: the gradient then passes through as it is.
+    return (since_start.unsqueeze(-2) - since_start.unsqueeze(-3)).add_(later).exp_()
 
 
 def _products(left: Tensor, right: Tensor, decays: Tensor) -> Tensor:
