@@ -111,7 +111,7 @@ def _run(terms: Terms) -> Tensor:
         if count > 1:  # before a first chunk, S is 0
             values = torch.cat([values, keys * since_start.exp()], -1)
         overlap = strengths * _products(keys, keys, decays)
-        solved = _Solution.apply(overlap, strengths * values)
+        solved = _solve(overlap, strengths * values)
         values, answers = solved.tensor_split([width], -1)
     reads = _products(queries, keys, decays)
     if count > 1:
@@ -123,8 +123,15 @@ def _run(terms: Terms) -> Tensor:
     return results.flatten(2, 3)[:, :, :length]
 
 
+def _solve(lower: Tensor, right: Tensor) -> Tensor:
+    """Return x of ``(I + L) x = right``, with L the part of ``lower`` below the diagonal."""
+    if torch.compiler.is_compiling():
+        return torch.linalg.solve_triangular(lower, right, upper=False, unitriangular=True)
+    return _Solution.apply(lower, right)
+
+
 class _Solution(torch.autograd.Function):
-    """The solution of ``(I + L) x = right``, with L the part of ``lower`` below the diagonal.
+    """What ``_solve`` returns, in less time on a CPU.
 
     Torch solves one system after the other, and again in the backward pass. With the inverse, which
     takes a third of the time of the first solution, the rest is products of all matrices at once.

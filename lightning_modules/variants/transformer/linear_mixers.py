@@ -150,10 +150,10 @@ TAPS = 4  # positions that a short convolution reads, in both papers
 
 
 class _Convolution(torch.autograd.Function):
-    """A causal convolution of each channel, with a backward pass of few passes over memory.
+    """The sum of a short convolution, with a backward pass of fewer passes over memory.
 
-    Autograd's would fill a tensor with zeros for each tap, and took 1.6 times as long; oneDNN's
-    convolution of single channels took 1.6 times as long too.
+    Autograd fills a tensor with zeros for each tap, and took 1.6 times as long, and so did oneDNN's
+    convolution, for 16 sentences of 20 positions and 512 channels.
     """
 
     @staticmethod
@@ -191,8 +191,13 @@ class ShortConvolution(nn.Module):
 
     def forward(self, inputs: Tensor, recent: Tensor) -> tuple[Tensor, Tensor]:
         """Return results ``(rows, positions, channels)``, and the last inputs for what follows."""
-        known = torch.cat([recent, inputs], 1)
-        return silu(_Convolution.apply(known, self.weight, self.bias)), known[:, inputs.shape[1] :]
+        length, known = inputs.shape[1], torch.cat([recent, inputs], 1)
+        if torch.compiler.is_compiling():  # the compiler fuses the formula
+            taps = (known[:, tap : tap + length] * weight for tap, weight in enumerate(self.weight))
+            total = sum(taps, self.bias)
+        else:
+            total = _Convolution.apply(known, self.weight, self.bias)
+        return silu(total), known[:, length:]
 
 
 class SelectiveDecay(nn.Module):

@@ -112,6 +112,36 @@ def test_the_size_of_a_chunk_changes_nothing(decays, delta, monkeypatch):
         torch.testing.assert_close(run(terms), expected, rtol=0, atol=1e-9)
 
 
+@pytest.mark.parametrize("length", [1, 20, 130])
+def test_compiled_code_solves_for_the_same_numbers_and_gradients(length, monkeypatch):
+    def compiled(*terms):
+        with monkeypatch.context() as patched:
+            patched.setattr(torch.compiler, "is_compiling", lambda: True)
+            return in_chunks(*terms)
+
+    both(in_chunks, compiled, terms_of(length, delta=True), 1e-9)
+
+
+def test_the_delta_rule_is_exact_for_equal_keys():
+    """The powers of a matrix of ones are large, and its inverse is small."""
+    at = (ROWS, HEADS, 64)
+    queries, values = random(*at, KEY, dtype=torch.float32), random(*at, VALUE, dtype=torch.float32)
+    keys = torch.full((*at, KEY), KEY**-0.5, requires_grad=True)
+    log_decays = torch.full((*at, 1), -1e-3, requires_grad=True)
+    strengths = torch.full((*at, 1), 0.99, requires_grad=True)
+    both(in_chunks, step_by_step, [queries, keys, values, log_decays, strengths], 2e-4)
+
+
+@pytest.mark.parametrize("decays", [1, KEY])
+@pytest.mark.parametrize("run", [step_by_step, in_chunks])
+def test_rows_may_share_decays(decays, run):
+    queries, keys, values, log_decays = terms_of(70, decays)
+    shared = log_decays[:1]
+    expected = run(queries, keys, values, shared.expand(ROWS, -1, -1, -1))
+    actual = run(queries, keys, values, shared)
+    torch.testing.assert_close(actual, expected, rtol=0, atol=1e-9)
+
+
 @pytest.mark.parametrize(("decays", "delta"), RULES)
 def test_half_precision_sums_in_float32(decays, delta):
     terms = terms_of(50, decays, delta, torch.float32)

@@ -15,7 +15,9 @@ from lightning_modules.variants.transformer.linear_mixers import (
     GatedLinearAttention,
     LinearMixer,
     SelectiveDecay,
+    ShortConvolution,
 )
+from tests.helpers.gradients import both, random
 from tests.helpers.variants import NAMES, configuration, numbers, transformer
 from tests.reference import arrays
 from tests.reference.linear_recurrences import MIXERS
@@ -66,6 +68,23 @@ def test_steps_have_the_gradients_of_whole_sentences(kind):
     for ours, theirs in zip(one, other, strict=True):
         assert ours.any()
         torch.testing.assert_close(ours, theirs, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("length", [1, 3, 9])
+def test_a_convolution_has_the_gradients_of_its_formula(length, monkeypatch):
+    """Compiled code has the formula itself."""
+    convolution = ShortConvolution(5).double()
+    learned = [random(2, length, 5), random(2, 3, 5, seed=1), *convolution.parameters()]
+
+    def convolved(inputs, recent, *_):
+        return convolution(inputs, recent)[0]
+
+    def formula(*given):
+        with monkeypatch.context() as patched:
+            patched.setattr(torch.compiler, "is_compiling", lambda: True)
+            return convolved(*given)
+
+    both(convolved, formula, learned, 1e-9)
 
 
 @pytest.mark.parametrize("kind", MIXERS)
