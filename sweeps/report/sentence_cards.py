@@ -295,8 +295,10 @@ def diff_parts(hypothesis: str, reference: str, rule: WordRule) -> list[tuple[st
     places = rule.places(hypothesis)
     words = [word for word, _ in places]
     of_reference = [word for word, _ in rule.places(reference)]
-    shared = set(shared_words(of_reference, words).values())
     repeated = repeated_words(words) if loops(words, of_reference) else np.zeros(len(words), bool)
+    kept = np.flatnonzero(~repeated)  # what is said first may stand in the reference
+    said_once = [words[number] for number in kept]
+    shared = {int(kept[place]) for place in shared_words(of_reference, said_once).values()}
     kinds: list[Mark] = [
         "loop" if repeated[number] else "" if number in shared else "wrong"
         for number in range(len(words))
