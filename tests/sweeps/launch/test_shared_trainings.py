@@ -62,7 +62,7 @@ def test_one_training_is_tested_in_two_ways(space):
     out = space / "lengths"
     given = [*TINY, *QUICK, *places(space), "hydra/launcher=basic", f"hydra.sweep.dir={out}"]
     probabilities = "scoring.probabilities=true"
-    assert in_process(*given, "-m", "decoding.length=null,reference", probabilities) == 0
+    assert in_process("-m", *given, "decoding.length=null,reference", probabilities) == 0
     free, oracle = out / "0", out / "1"
     assert result_of(free).training == result_of(oracle).training  # to the second
     counted = [read_arrays(run / STATISTICS) or {} for run in (free, oracle)]
