@@ -86,8 +86,8 @@ def test_tests_mirror_the_tree():
                 assert (ROOT / folder.relative_to(ROOT / "tests")).is_dir(), folder
 
 
-def test_the_readme_names_every_room():
-    text = (ROOT / "README.md").read_text(encoding="utf-8").partition("## What is where")[2]
+def test_the_map_names_every_room():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## The map")[2]
     tree = text.split("```")[1]
     rooms = {*LIGHTNING_MODULES, *SWEEPS}
     assert [room for room in sorted(rooms) if f"    {room}/ " not in tree] == []
