@@ -14,13 +14,15 @@ from lightning_modules.runs.setting_search import find_settings
 from lightning_modules.runs.settings import Setting, flatten, group_files, is_read_by, key_of
 
 COLUMNS = ("setting", "value", "may be", "affects", "read by", "meaning")
+SHARED = ("affects", "read by")
+"""Columns that a group states once if all of its settings agree."""
 HEADER = """# Settings
 
 Every setting of `conf/`, made by `python run.py task=settings output=docs/settings.md` from
 `conf/settings.yaml`, the one table that the harness asks too. *Affects* says what another value
 changes. `weights`: another model is trained. `test`: the same model is tested in another way.
 `presentation`: the same results are shown in another way. `nothing`: places, memory, pace. A
-finished run is used again, and a training goes on, where nothing has changed that affects its
+finished run is used again, and a training continues, where nothing has changed that affects its
 results. Marked with °, the content of files counts, not their paths. A key that is not listed,
 such as an option of a class of your own, counts as its group does.
 """
@@ -92,8 +94,22 @@ def page(shown: Iterable[Setting], values: Mapping[str, str]) -> str:
         text += f"\n## {group or 'Keys at the top'}\n\n"
         if members[0].key == group:
             text += f"{members.pop(0).meaning}\n\n"
-        text += f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}\n"
-        for setting in members:
-            key, value, *cells = (cell.replace("|", "\\|") for cell in _row(setting, values))
-            text += f"| `{key}` | {value and f'`{value}`'} | {' | '.join(cells)} |\n"
+        rows = [dict(zip(COLUMNS, _row(setting, values), strict=True)) for setting in members]
+        shared = [name for name in SHARED if len(rows) > 1 and len({r[name] for r in rows}) == 1]
+        if shared:
+            stated = "; ".join(f"{name}: {rows[0][name]}" for name in shared)
+            text += f"{stated[0].upper()}{stated[1:]}.\n\n"
+        text += _table([{n: c for n, c in row.items() if n not in shared} for row in rows])
+    return text
+
+
+def _table(rows: Iterable[Mapping[str, str]]) -> str:
+    """Return rows with the same columns as a Markdown table; keys and values are code."""
+    rows = list(rows)
+    if not rows:
+        return ""
+    text = f"| {' | '.join(rows[0])} |\n|{'---|' * len(rows[0])}\n"
+    for row in rows:
+        key, value, *cells = (cell.replace("|", "\\|") for cell in row.values())
+        text += f"| `{key}` | {value and f'`{value}`'} | {' | '.join(cells)} |\n"
     return text

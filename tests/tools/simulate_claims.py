@@ -1,9 +1,10 @@
 """Claims of known truth: how often are verdicts wrong, and how often is there one?
 
-``python -m tests.tools.simulate_claims [COUNT]`` prints ``docs/project/verdict_rates.txt``. Seeds are
-drawn from normal, heavy-tailed and bimodal distributions; from trajectories that converge or cross;
-from corpora that differ; from papers of several claims; and from translations whose words were made
-wrong at random, scored with BLEU and resampled.
+``python -m tests.tools.simulate_claims [COUNT]`` prints the tables of
+``docs/project/verdict_rates.txt``. Seeds are drawn from normal, heavy-tailed and bimodal
+distributions; from trajectories that converge or cross; from corpora that differ; from papers of
+several claims; and from translations whose words were made wrong at random, scored with BLEU and
+resampled.
 """
 
 import sys
