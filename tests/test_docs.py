@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from datamodules.grammar.corpus import EDITION
 from tests.helpers.commands import ROOT
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -15,6 +16,7 @@ GROUPS = ("comparison", "model", "data", "tokenizer", "scheduler", "optimizer", 
           "decoding", "cleaning", "condition", "budget", "trainer", "logger", "tier", "report",
           "recipe", "sweep")  # fmt: skip
 """Groups of the configuration whose choices are files."""
+ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
 
 
 def prose(page: Path) -> str:
@@ -80,3 +82,14 @@ def test_the_choices_that_pages_show_exist():
         if not (ROOT / "conf" / group / f"{choice}.yaml").is_file() and choice not in ("null",)
     ]
     assert missing == []
+
+
+def test_pages_know_the_edition_of_the_built_in_corpus():
+    """After a new edition: make the pages of results anew, or say which edition they have."""
+    said = {
+        edition
+        for page in PAGES
+        for edition in re.findall(r"\bin\s+its\s+(\w+)", page.read_text(encoding="utf-8"))
+        if edition in ORDINALS
+    }
+    assert said == {ORDINALS[EDITION - 1]}
