@@ -36,12 +36,10 @@ def bucket_by_label(labels: Sequence[str]) -> dict[str, NDArray[np.int64]]:
     return {name: np.flatnonzero(given == name) for name in sorted(set(labels))}
 
 
-def most_readable(lines: Sequence[str], rule: WordRule) -> int:
-    """Return the number of the longest sentence of at most 20 words, else of the shortest."""
+def most_readable(lines: Sequence[str], rule: WordRule, most: int = READABLE_WORDS) -> int:
+    """Return the number of the longest sentence of at most ``most`` words, else of the shortest."""
     words = [len(rule.words(line)) for line in lines]
-    effort = [
-        (count > READABLE_WORDS, count if count > READABLE_WORDS else -count) for count in words
-    ]
+    effort = [(count > most, count if count > most else -count) for count in words]
     return min(range(len(words)), key=effort.__getitem__)
 
 

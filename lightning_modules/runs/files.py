@@ -73,7 +73,8 @@ def read_run(folder: Path) -> RunScores | None:
     result = read_result(folder)
     if result is None or (folder / paths.FAILURE).is_file():
         return None
-    for name in (*paths.TEST_FILES, paths.HISTORY, paths.LEARNING_CURVE):
+    trained = (paths.HISTORY, paths.LEARNING_CURVE, paths.ATTENTION_HISTORY)
+    for name in (*paths.TEST_FILES, *trained):
         is_there(folder / name)
     predictions = read_predictions(folder)
     if not predictions:
@@ -218,6 +219,37 @@ def read_head_attention(folder: Path) -> schema.HeadWeights:
     return {int(name): part.astype(float) for name, part in arrays.items()}
 
 
+def read_attention_history(folder: Path) -> schema.AttentionHistory | None:
+    """Return the attention over a training; None without a file. Raises as ``read_run`` does."""
+    path = folder / paths.ATTENTION_HISTORY
+    arrays = read_arrays(path)
+    if arrays is None:
+        return None
+    try:
+        validations = arrays[schema.VALIDATIONS].tolist()
+        sentences = [
+            _sentence_history(
+                int(number), arrays[name], arrays[f"{number}_text"], arrays[f"{number}_gold"]
+            )
+            for name in arrays
+            if (number := name.removesuffix(f"_{schema.WEIGHTS}")) != name
+        ]
+        if any(each.weights.shape[:1] != (len(validations),) for each in sentences):
+            raise ValueError("its weights are of other validations")
+    except (KeyError, ValueError) as error:
+        raise BrokenFileError(f"{path} cannot be read: {error}") from error
+    return schema.AttentionHistory(validations, sentences)
+
+
+def _sentence_history(
+    number: int, weights: NDArray[Any], text: NDArray[Any], gold: NDArray[Any]
+) -> schema.SentenceHistory:
+    source, target = text.tolist()
+    if weights.ndim != 3:
+        raise ValueError(f"sentence {number} has no weights of target and source words")
+    return schema.SentenceHistory(number, source, target, [*map(tuple, gold.tolist())], weights)
+
+
 def read_curve(folder: Path) -> str:
     """Return the text of ``bleu_by_length.csv``. Raises as ``read_run`` does."""
     path = folder / paths.CURVE
@@ -332,6 +364,16 @@ def write_head_attention(folder: Path, weights: schema.HeadWeights) -> None:
     if weights:
         arrays = {str(number): part.astype(np.float16) for number, part in weights.items()}
         write_arrays(folder / paths.HEAD_ATTENTION, arrays)
+
+
+def write_attention_history(folder: Path, history: schema.AttentionHistory) -> None:
+    """Write the attention over a training, in 16 bits."""
+    arrays: dict[str, NDArray[Any]] = {schema.VALIDATIONS: np.array(history.validations, np.int32)}
+    for each in history.sentences:
+        arrays[f"{each.id}_{schema.WEIGHTS}"] = each.weights.astype(np.float16)
+        arrays[f"{each.id}_text"] = np.array([each.source, each.target])
+        arrays[f"{each.id}_gold"] = np.array(each.gold, np.int32).reshape(-1, 2)
+    write_arrays(folder / paths.ATTENTION_HISTORY, arrays)
 
 
 def write_history(folder: Path, points: Sequence[schema.HistoryPoint]) -> None:

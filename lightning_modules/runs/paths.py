@@ -25,6 +25,7 @@ WORD_COUNTS = "word_counts.json"
 CONTRAST = "contrast.npz"
 HISTORY = "history.csv"
 LEARNING_CURVE = "learning_curve.csv"
+ATTENTION_HISTORY = "attention_history.npz"
 PROGRESS = "progress.json"
 LOCK = ".lock"  # empty file that the process at work in the folder holds
 CHECKPOINTS = "checkpoints"
@@ -63,7 +64,7 @@ TEST_FILES = (
     CONTRAST,
     REPORT,
 )
-TRAINING_FILES = (HISTORY, LEARNING_CURVE, TRACKER_ID, LOGS)
+TRAINING_FILES = (HISTORY, LEARNING_CURVE, ATTENTION_HISTORY, TRACKER_ID, LOGS)
 """Files and folders that a resumed training needs, besides checkpoints."""
 RUN_FILES = (*TEST_FILES, *TRAINING_FILES)  # all files of a run, besides checkpoints
 READ_LATER = (
@@ -73,6 +74,7 @@ READ_LATER = (
     CURVE,
     HISTORY,
     LEARNING_CURVE,
+    ATTENTION_HISTORY,
     STATISTICS,
     ATTENTION,
     HEAD_ATTENTION,

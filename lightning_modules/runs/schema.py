@@ -4,8 +4,8 @@ Each JSON object has the number ``SCHEMA`` under the key ``schema``; the number 
 stands for all files of the folder, as arrays, CSV and lines of JSON have none.
 """
 
-from collections.abc import Iterable
-from typing import Any, Literal, Self
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,8 @@ TRAINING, VALIDATION = "training", "validation"  # phases in which a budget is s
 
 SHAPES, WEIGHTS = "shapes", "weights"
 """Arrays of ``attention.npz``: shape of each sentence's weights, and all weights in a row."""
+VALIDATIONS = "validations"
+"""Array of ``attention_history.npz``: numbers of the validations."""
 HeadWeights = dict[int, NDArray[np.float64]]
 """Word weights by sentence number, ``(layers, heads, target words, source words)`` each."""
 
@@ -376,6 +378,28 @@ class SentenceAttention(BaseModel):
         links = links_of_translation(gold, prediction.reference.split(), hypothesis.split())
         rounded = weights.astype(float).round(4)
         return cls.between(prediction.id, prediction.source, hypothesis, rounded, links)
+
+
+class SentenceHistory(NamedTuple):
+    """The attention on a validation sentence over a training, forced to write its reference."""
+
+    id: int  # index of the sentence in its split
+    source: str
+    target: str
+    gold: Sequence[tuple[int, int]]  # gold links, source word first; empty where none are known
+    weights: NDArray[np.floating]  # `(validations, target words, source words)`
+
+    def at(self, place: int) -> SentenceAttention:
+        """Return the attention at one of the validations, by its place among them."""
+        weights = self.weights[place].astype(float).round(4)
+        return SentenceAttention.between(self.id, self.source, self.target, weights, self.gold)
+
+
+class AttentionHistory(NamedTuple):
+    """``attention_history.npz``: the attention on a few sentences at the validations."""
+
+    validations: Sequence[int]  # numbers of the validations, from 1: rows of `history.csv`
+    sentences: Sequence[SentenceHistory]
 
 
 class WordCounts(Record):

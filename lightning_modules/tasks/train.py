@@ -26,6 +26,7 @@ from lightning_modules.testing.run_scores import check_test_set, score_model
 from lightning_modules.testing.scoring import Scoring
 from lightning_modules.testing.summary import summary
 from lightning_modules.testing.unknown_words import read_replacement
+from lightning_modules.testing.validation_attention import ValidationAttention
 from lightning_modules.tracking.results import AttentionMaps, EarlierValidations, log_test
 from lightning_modules.tracking.run_page import publish_run_page
 from lightning_modules.tracking.trackers import Tracker, track_training, tracker_config
@@ -150,7 +151,7 @@ def tracked_training(
     setup = set_up_training(config, data, job.folder)
     about = partial(tracker_config, setup.module, job, config)
     with track_training(config, job, about) as (logger, tracker):
-        tracked = [*callbacks]
+        tracked = [ValidationAttention(job.folder), *callbacks]
         if tracker is not None and tracker.takes_pictures:
             tracked.append(AttentionMaps(tracker))
         start = setup.checkpoint

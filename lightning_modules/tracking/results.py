@@ -7,22 +7,20 @@ configuration from ``trackers.py``; docs/tracking.md lists everything.
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytorch_lightning as pl
 
 from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.metrics.sentences import most_readable
-from lightning_modules.metrics.word_alignment import parse_gold
 from lightning_modules.metrics.words import WordRule
+from lightning_modules.ranks.updates import callback_of
 from lightning_modules.runs.files import RunScores
 from lightning_modules.runs.schema import SentenceAttention
 from lightning_modules.testing.alarms import in_a_line
-from lightning_modules.testing.forced_decoding import merge_words
 from lightning_modules.testing.scoring import Scoring
+from lightning_modules.testing.validation_attention import ValidationAttention
 from lightning_modules.tracking.names import BY_LENGTH, LENGTH, data_values, with_interval
 from lightning_modules.tracking.trackers import Tracker
 from lightning_modules.training.callbacks import History
-from lightning_modules.training.module import TranslationModule
 from lightning_modules.training.validations import VAL_BLEU, VAL_LOSS
 
 TABLE_ROWS = 100
@@ -35,10 +33,9 @@ DECIMALS = 4  # decimals of BLEU, as in `bleu_by_length.csv`
 
 
 class AttentionMaps(pl.Callback):
-    """At each validation, log a heat map of the attention on one sentence.
+    """At each validation, log a heat map of the first sentence of ``ValidationAttention``.
 
-    The model is forced to produce the reference, so that the pictures differ only by what the model
-    has learnt in between. A model without attention logs nothing.
+    List this callback after that one. A model without attention logs nothing.
     """
 
     def __init__(self, tracker: Tracker) -> None:
@@ -46,21 +43,10 @@ class AttentionMaps(pl.Callback):
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Draw and log the heat map."""
-        assert isinstance(pl_module, TranslationModule)
-        data = trainer.datamodule  # type: ignore[attr-defined]
-        pairs, text = data.encoded_corpus.encoded["val"], data.text("val")
-        row = most_readable([text.source[number] for number in pairs.ids], pl_module.rules.source)
-        batch = pl_module.transfer_batch_to_device(pairs[np.array([row])], pl_module.device, 0)
-        model = pl_module.model
-        weights = model.decode(model.encode(*batch.source), batch.tgt_in).weights
-        if weights is None:
-            return
-        number = int(pairs.ids[row])
-        lines = text.source[number], text.target[number]
-        words = merge_words(weights[0].float().cpu(), *lines, data.tokenizers)
-        gold = parse_gold(text.alignments[number]).possible if text.alignments else ()
-        sentence = SentenceAttention.between(number, *lines, words, gold)
-        self.tracker.log_attention("attention/validation", sentence, trainer.global_step)
+        history = callback_of(trainer, ValidationAttention).history
+        if history is not None:
+            newest = history.sentences[0].at(-1)
+            self.tracker.log_attention("attention/validation", newest, trainer.global_step)
 
 
 class EarlierValidations(pl.Callback):

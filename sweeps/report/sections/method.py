@@ -21,7 +21,7 @@ WRITTEN = (
 WRITTEN_BY_RUN = (
     "result.json: settings, scores and cost",
     "bleu_by_length.csv, predictions.jsonl, attention.npz: what the page shows of the test",
-    "history.csv, learning_curve.csv: how it learned",
+    "history.csv, learning_curve.csv, attention_history.npz: how it learned",
 )
 """Files in the folder of a run, whose page has none of its own."""
 

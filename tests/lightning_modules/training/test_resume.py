@@ -23,7 +23,12 @@ from pytorch_lightning.callbacks import ModelCheckpoint
 
 from datamodules.errors import TerminatedError, UserError
 from lightning_modules.kernels import precision
-from lightning_modules.runs.files import read_history, read_learning_curve, read_result
+from lightning_modules.runs.files import (
+    read_attention_history,
+    read_history,
+    read_learning_curve,
+    read_result,
+)
 from lightning_modules.runs.paths import LAST
 from lightning_modules.runs.schema import HistoryPoint, LossPoint, Training
 from lightning_modules.tasks.train import sized_for_data, tracked_training
@@ -61,6 +66,7 @@ class Course(NamedTuple):
     best: str
     history: list[HistoryPoint]
     curve: list[LossPoint]
+    attention: list[Any]  # on two sentences at each validation
     training: dict[str, Any]
 
 
@@ -87,7 +93,15 @@ def course(folder: Path, training: Training) -> Course:
     losses = [each.model_copy(update={"seconds": 0.0}) for each in read_learning_curve(folder)]
     account = training.model_dump(exclude={"seconds", "target_tokens_per_second", "waited"})
     final, best = (digest(folder / f"checkpoints/{name}.ckpt") for name in ("last", "best"))
-    return Course(final, best, points, losses, account)
+    return Course(final, best, points, losses, attention_in(folder), account)
+
+
+def attention_in(folder: Path) -> list[Any]:
+    history = read_attention_history(folder)
+    if history is None:
+        return []
+    weights = [each._replace(weights=each.weights.tolist()) for each in history.sentences]
+    return [history.validations, weights]
 
 
 def digest(file: Path) -> str:
@@ -167,6 +181,7 @@ def test_the_updates_are_those_the_cuts_speak_of(whole):
     assert whole.training["epochs"] == 15 / 4
     assert len(whole.history) == 5
     assert [point.updates for point in whole.curve] == [10, 11, 13, 15]
+    assert whole.attention[0] == [1, 2, 3, 4, 5]
 
 
 @pytest.mark.long
