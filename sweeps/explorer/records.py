@@ -3,13 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
-from altair.utils.schemapi import debug_mode
-
 from lightning_modules.figures.heat_map import Panel
 from lightning_modules.figures.search_charts import ROW
 from lightning_modules.runs.schema import SentenceAttention
 from sweeps.explorer.tracer import Trace
-from sweeps.report.sentence_cards import HeatMap, heat_map
+from sweeps.report.page_maps import HeatMap, heat_map
 
 START = "<s>"
 """How the empty prefix is written."""
@@ -129,5 +127,4 @@ def _map(trace: Trace, label: str) -> HeatMap | None:
         target_words=[step.piece for step in trace.steps],
         weights=trace.weights.tolist(),
     )
-    with debug_mode(False):  # Altair's checks of every value take half of the time
-        return heat_map(Panel(attention, label, "a row for each step"), trace.heads)
+    return heat_map(Panel(attention, label, "a row for each step"), trace.heads)

@@ -15,6 +15,7 @@ from jinja2 import Environment, PackageLoader
 from markupsafe import Markup, escape
 
 from lightning_modules.figures.charts import Chart, as_spec
+from lightning_modules.figures.heat_map import BLUES, ORANGE
 from lightning_modules.figures.ladder_chart import DataChart
 from lightning_modules.metrics.bootstrap import Estimate
 from sweeps.comparison.numbers import format_number
@@ -42,7 +43,7 @@ def render_page(
         name: chart.spec if isinstance(chart, DataChart) else as_spec(chart)
         for name, chart in figures.items()
     }
-    elements = {"figures": specs, "attentions": [], "tables": files, **data}
+    elements = {"figures": specs, "tables": files, **data}
     return environment().get_template(template).render(vega=vega(), data=elements, **shown)
 
 
@@ -53,7 +54,7 @@ def environment() -> Environment:
     )
     made.filters |= {"breakable": breakable, "cells": page_cells}
     made.filters |= {"number": format_number, "packed": packed}
-    made.globals |= {"MOST_ROWS": MOST_ROWS}
+    made.globals |= {"MOST_ROWS": MOST_ROWS, "SHADES": ", ".join(BLUES), "OUTLINE": ORANGE}
     return made
 
 

@@ -1,7 +1,8 @@
 """Example sentences: the translation and the attention of each system."""
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -9,17 +10,8 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
-from altair.utils.schemapi import debug_mode
-from numpy.typing import ArrayLike, NDArray
 
-from lightning_modules.figures.charts import as_spec
-from lightning_modules.figures.heat_map import (
-    Panel,
-    alt_text,
-    attention_map,
-    label_room,
-    numbered_words,
-)
+from lightning_modules.figures.heat_map import Panel
 from lightning_modules.metrics.failures import loops, repeated_words
 from lightning_modules.metrics.metric import Array
 from lightning_modules.metrics.sentences import most_different, most_readable, typical_by_length
@@ -35,59 +27,12 @@ from lightning_modules.runs.files import (
 )
 from lightning_modules.runs.schema import HeadWeights, SentenceAttention
 from sweeps.comparison.evaluation import EvalGroup
-
-MOST_WEIGHTS = 800_000  # most weights of single heads on a page, about 2 MB
-MOST_OF_ONE = 80_000  # on the page of one run
-SCRIPTED = ("label", "hypothesis", "heat_map", "note")
-"""What the script of the page knows of a translation."""
-HeatMap = dict[str, Any]
-
-
-def heat_map(panel: Panel, heads: NDArray[np.floating] | None = None) -> HeatMap:
-    """Return a Vega-Lite ``spec`` without cells, its rows and columns, and weights in thousandths.
-
-    The ``margin`` in pixels is for the target words. The mean of ``heads``
-    ``(layers, heads, tgt words, src words)`` becomes the last head.
-    """
-    attention, names = panel.attention, (panel.title, panel.subtitle)
-    empty = attention.model_copy(update={"weights": []})
-    with debug_mode(False):  # Altair's checks take most of the time of a map
-        spec = as_spec(attention_map(empty, *names, "container"))
-    made = {
-        "spec": spec | {"description": alt_text(attention, *names)},
-        "margin": label_room(attention.target_words, "container"),
-        "source": numbered_words(attention.source_words),
-        "target": numbered_words(attention.target_words),
-        "weights": _thousandths(attention.weights),
-    }
-    if heads is not None:
-        made["heads"] = _thousandths(np.append(heads, heads.mean(1, keepdims=True), axis=1))
-    return made
-
-
-def limit_heads(maps: Iterable[HeatMap], most: int) -> int:
-    """Remove single heads from the maps beyond ``most`` weights, with which a page is too large.
-
-    Returns the number of changed maps.
-    """
-    total = left_out = 0
-    for drawn in maps:
-        if "heads" in drawn:
-            count = np.size(drawn["heads"])
-            if total + count > most:
-                del drawn["heads"]
-                left_out += 1
-            else:
-                total += count
-    return left_out
-
-
-def _thousandths(weights: ArrayLike) -> Any:
-    return np.rint(1000 * np.asarray(weights)).astype(int).tolist()
-
+from sweeps.report.page_maps import HeatMap, heat_map, limit_heads
 
 log = logging.getLogger(__name__)
 
+MOST_WEIGHTS = 800_000  # most weights of single heads on a page, about 2 MB
+MOST_OF_ONE = 80_000  # on the page of one run
 DIFFERING = 6  # most sentences on which systems differ
 Contest = tuple[System, System]
 """The two systems that the findings compare."""
@@ -142,18 +87,26 @@ class Examples:
     def gold_links(self) -> bool:
         """Whether a heat map has outlines."""
         maps = (each.heat_map for card in self.cards for each in card.translations)
-        return any(len(each["spec"]["layer"]) > 1 for each in maps if each)
+        return any(each["gold"] for each in maps if each)
 
     @cached_property
     def plain(self) -> list[dict[str, Any]]:
-        """The cards for the script of the page."""
+        """The cards for the script of the page; words are lists of parts."""
         return [
             {
                 "number": card.number,
                 "why": card.why,
-                "source": card.source,
+                "source": None if card.source is None else card.source.split(),
+                "reference": card.reference,
                 "translations": [
-                    {name: getattr(each, name) for name in SCRIPTED} for each in card.translations
+                    {
+                        "label": each.label,
+                        "bleu": round(each.bleu, 1),
+                        "words": words_of(each.parts),
+                        "map": each.heat_map,
+                        "note": each.note,
+                    }
+                    for each in card.translations
                 ],
             }
             for card in self.cards
@@ -310,3 +263,15 @@ def diff_parts(hypothesis: str, reference: str, rule: WordRule) -> list[tuple[st
         marks[start : place.stop] = [kinds[number]] * (place.stop - start)
     parts = groupby(zip(hypothesis, marks, strict=True), key=lambda pair: pair[1])
     return [("".join(letter for letter, _ in part), mark) for mark, part in parts]
+
+
+def words_of(parts: Sequence[tuple[str, Mark]]) -> list[list[tuple[str, Mark]]]:
+    """Return the words of a translation in parts, each cut where its mark changes."""
+    words: list[list[tuple[str, Mark]]] = [[]]
+    for text, mark in parts:
+        for place, piece in enumerate(re.split(r"\s+", text)):
+            if place:
+                words.append([])
+            if piece:
+                words[-1].append((piece, mark))
+    return [word for word in words if word]

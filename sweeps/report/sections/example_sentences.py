@@ -1,4 +1,4 @@
-"""Single sentences: where the systems look, and their translations side by side."""
+"""Single sentences: their translations and the attention of all systems side by side."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,15 +10,18 @@ from lightning_modules.figures.heat_map import attention_panels
 from sweeps.report.sections import Section
 
 
-class AttentionViewer(Section):
-    """Heat map of the sentence, system, layer and head that the reader chooses."""
+class SideBySide(Section):
+    """The sentence that the reader chooses: words and maps of all systems, linked with each other.
 
-    template = '{% include "sections/attention.html.j2" %}'
+    An easily read sentence comes first, then those on which the systems differ most.
+    """
+
+    template = '{% include "sections/sentences.html.j2" %}'
 
     @property
     @override
     def heading(self) -> str:
-        return "Where it looks" if self.findings.alone else "Where the systems look"
+        return "Where it looks" if self.findings.alone else "Sentences side by side"
 
     @override
     def figures(self, width: Width) -> Mapping[str, Chart]:
@@ -32,15 +35,4 @@ class AttentionViewer(Section):
 
     @override
     def page_data(self) -> Mapping[str, Any]:
-        return {"attentions": self.findings.examples.plain}
-
-
-class SideBySide(Section):
-    """An easily read sentence, and those on which the systems differ most."""
-
-    heading = "Sentences side by side"
-    template = '{% include "sections/sentences.html.j2" %}'
-
-    @override
-    def page_data(self) -> Mapping[str, Any]:
-        return {"attentions": self.findings.examples.plain}
+        return {"sentences": self.findings.examples.plain}

@@ -172,7 +172,7 @@ async function look() {
     map ? "" : `${systems[system].label} has no attention: there are no weights to draw.`;
   if (map) {
     const part = map.heads ? `, layer ${layer}, head ${selectOf("head").value}` : "";
-    await draw("attention", filled(map, weights, byId("attention").querySelector(".chart"), part));
+    await draw("attention", filled(map, weights, byId("attention").querySelector(".chart"), {head: part}));
   }
   await draw("beam", {...figures.beam, ...beam});
 }

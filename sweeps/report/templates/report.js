@@ -9,9 +9,8 @@ async function unpacked(packed) {
 }
 const embedded = id => unpacked(JSON.parse(document.getElementById(id).textContent));
 
-let figures, files, sentences;
-const ready = Promise.all(["figures", "tables", "attentions"].map(embedded))
-  .then(found => [figures, files, sentences] = found);
+let figures, files;
+const ready = Promise.all(["figures", "tables"].map(embedded)).then(found => [figures, files] = found);
 const views = new Map(); // of what is drawn, by place
 
 const library = embedded("vega").then(script => (0, eval)(script)); // defines vegaEmbed
@@ -29,33 +28,48 @@ async function render(place, spec, name) {
 
 // A map fits its place and the screen: the cells of long sentences are small.
 
-const HIGHEST = 640;
+const HIGHEST = 640, SMALLEST_TYPE = 8;
 
-function filled({spec, source, target, margin}, weights, place, head = "") {
-  const made = structuredClone(spec);
+function filled(map, weights, place, {head = "", legend = true} = {}) {
+  const {spec, source, target, margin} = map, made = structuredClone(spec);
   const room = place.clientWidth - margin;
   const step = Math.min(spec.width.step, room / source.length, HIGHEST / target.length);
   made.width = made.height = {step};
   made.title.limit = place.clientWidth;
-  if (head) made.description = `Attention of ${made.title.text}, ${made.title.subtitle}${head}`;
   made.title.subtitle += head;
+  made.description = described(made.title, map, weights);
+  for (const {encoding: {x, y, color, stroke}} of made.layer) {
+    for (const {axis} of [x, y]) axis.labelFontSize = Math.max(SMALLEST_TYPE, Math.min(axis.labelFontSize, step));
+    if (!legend) (color ?? stroke).legend = null;
+  }
   if (made.layer[1]) made.layer[1].mark.strokeWidth = Math.min(2, step / 6);
-  const values = target.flatMap((row, j) => source.map((column, i) =>
-    ({source: column, target: row, weight: weights[j][i] / 1000})));
-  made.layer[0].data = {values};
+  made.layer[0].data = {name: "cells", values: cellsOf(map, weights)};
   return made;
 }
+
+function cellsOf({source, target}, weights) {
+  return target.flatMap((row, j) => source.map((column, i) =>
+    ({source: column, target: row, weight: (weights[j]?.[i] ?? 0) / 1000})));
+}
+
+function described({text, subtitle}, {source, target}, weights) { // for a screen reader
+  const most = weights.map((row, j) => {
+    const i = highest(row);
+    return `${unnumbered(target[j])} on ${unnumbered(source[i])} (${share(row[i])})`;
+  });
+  return `Attention of ${text}, ${subtitle}. Most weight: ${most.join("; ")}.`;
+}
+
+const share = weight => (weight / 1000).toFixed(2);
+const unnumbered = word => word.slice(word.indexOf(" ") + 1); // words of maps have their positions
+const highest = values => values.reduce((best, value, place) => value > values[best] ? place : best, 0);
 
 // Charts of many cards are one description, to which each brings its data.
 const specOf = ({like, ...own}) => like ? {...figures[like], ...own} : own;
 
 function draw(place) {
-  const {figure, map, name} = place.dataset;
-  if (name) return;
-  if (figure) return render(place, specOf(figures[figure]), figure);
-  const [sentence, system] = map.split("-");
-  const drawn = sentences[sentence].translations[system].heat_map;
-  return render(place, filled(drawn, drawn.weights, place), `attention-${map}`);
+  const {figure, name} = place.dataset;
+  if (!name) return render(place, specOf(figures[figure]), figure);
 }
 
 // The browser shows each picture before the next one is drawn.
@@ -63,7 +77,7 @@ const shownSoFar = () => new Promise(resolve => setTimeout(resolve));
 
 async function drawVisible(part) {
   await ready;
-  const places = part.querySelectorAll(".chart:is([data-figure], [data-map])");
+  const places = part.querySelectorAll(".chart[data-figure]");
   for (const place of places) {
     if (!place.checkVisibility()) continue;
     await draw(place);
@@ -71,7 +85,7 @@ async function drawVisible(part) {
   }
 }
 
-drawVisible(document);
+const firstDrawn = drawVisible(document);
 for (const fold of document.querySelectorAll("details")) {
   fold.addEventListener("toggle", () => drawVisible(fold));
 }
@@ -122,72 +136,6 @@ for (const choice of document.querySelectorAll(".choice")) {
     drawVisible(choice);
   });
 }
-
-// One heat map at a time, of the sentence, system, layer and head that are chosen.
-
-const look = document.getElementById("look");
-let drawing = Promise.resolve(); // one after the other
-
-function selectOf(name) {
-  return look.querySelector(`[data-of=${name}]`);
-}
-
-function offer(name, labels, usual = 0) {
-  const select = selectOf(name);
-  select.closest("label").hidden = !labels.length;
-  if (labels.join("\n") === [...select.options].map(option => option.value).join("\n")) return;
-  select.replaceChildren(...labels.map(label => new Option(label, label)));
-  select.selectedIndex = usual;
-}
-
-function show() {
-  const sentence = sentences[selectOf("sentence").selectedIndex];
-  offer("system", sentence.translations.map(({label}) => label));
-  const {hypothesis, heat_map: map, note} = sentence.translations[selectOf("system").selectedIndex];
-  const layers = map?.heads?.length ?? 0, heads = map?.heads?.[0].length ?? 0;
-  const counted = count => Array.from({length: count}, (_, number) => `${number}`);
-  offer("layer", counted(layers), layers - 1);
-  offer("head", heads ? [...counted(heads - 1), "mean"] : [], heads - 1);
-  look.querySelector("[data-shown=source]").textContent = sentence.source ?? "–";
-  look.querySelector("[data-shown=hypothesis]").textContent = hypothesis;
-  look.querySelector(".note").textContent = map ? "" : note;
-  look.querySelector(".drawing").hidden = !map;
-  if (!map) return;
-  const [layer, head] = [selectOf("layer").selectedIndex, selectOf("head").selectedIndex];
-  const place = look.querySelector(".chart");
-  const part = map.heads ? `, layer ${layer}, head ${selectOf("head").value}` : "";
-  const spec = filled(map, map.heads?.[layer][head] ?? map.weights, place, part);
-  const name = `attention-${sentence.number}` + (map.heads ? `-layer${layer}-head${head}` : "");
-  drawing = drawing.then(() => render(place, spec, name));
-}
-
-function step(name, by) {
-  const select = selectOf(name);
-  select.selectedIndex = (select.selectedIndex + by + select.length) % select.length;
-  show();
-}
-
-const ARROWS = {
-  ArrowLeft: ["sentence", -1], ArrowRight: ["sentence", 1],
-  ArrowUp: ["system", -1], ArrowDown: ["system", 1],
-};
-
-if (look) ready.then(() => {
-  offer("sentence", sentences.map(({number, why}) => `${number}: ${why}`));
-  offer("system", sentences[0].translations.map(({label}) => label),
-    Math.max(0, sentences[0].translations.findIndex(({heat_map: map}) => map)));
-  show();
-  look.addEventListener("change", show);
-  look.addEventListener("click", ({target}) => {
-    const {step: name, by} = target.closest("button")?.dataset ?? {};
-    if (name) step(name, Number(by));
-  });
-  look.addEventListener("keydown", event => {
-    if (!(event.key in ARROWS) || event.target.matches("select")) return;
-    event.preventDefault();
-    step(...ARROWS[event.key]);
-  });
-});
 
 // Files are made here, of what the page holds: it may be read far from its folder.
 

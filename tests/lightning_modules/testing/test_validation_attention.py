@@ -1,4 +1,4 @@
-"""Attention over a training: what is kept, in which file, and that it is of the validated weights."""
+"""Attention over a training: what is kept, and in which file."""
 
 import numpy as np
 import pytest
