@@ -41,7 +41,8 @@ def texts(page, selector):
 def all_drawn(page):
     """Return whether every chart that is shown has been drawn."""
     script = """return [...document.querySelectorAll('.chart')]
-        .every(each => !each.checkVisibility() || each.querySelector('svg.marks'))"""
+        .every(each => !each.checkVisibility() || each.querySelector('svg.marks'))
+        && !document.querySelector('.strip:empty')"""
     return page.execute_script(script)
 
 

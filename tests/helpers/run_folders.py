@@ -27,12 +27,21 @@ from lightning_modules.runs.checksums import digest
 from lightning_modules.runs.files import (
     RunScores,
     read_result,
+    write_attention_history,
     write_history,
     write_record,
     write_run,
 )
 from lightning_modules.runs.paths import CONF, FAILURE, RESULT, RESULT_DIGEST
-from lightning_modules.runs.schema import Failure, HistoryPoint, Prediction, Result, WordCounts
+from lightning_modules.runs.schema import (
+    AttentionHistory,
+    Failure,
+    HistoryPoint,
+    Prediction,
+    Result,
+    SentenceHistory,
+    WordCounts,
+)
 from lightning_modules.testing.scoring import Scoring
 from sweeps.comparison.collect import collect
 from sweeps.comparison.evaluation import evaluate
@@ -164,6 +173,19 @@ def history(seed=1, validations=4) -> list[HistoryPoint]:
     ]
 
 
+def attention_history(validations=4, text: Text = TEXT, numbers=(0, 1)) -> AttentionHistory:
+    """Attention that begins equal everywhere, and sharpens."""
+    sentences = []
+    for number in numbers:
+        source, target = text.sources[number], text.references[number]
+        sharp = attention(source, target)
+        blend = np.linspace(0, 1, validations)[:, None, None]
+        weights = blend * sharp + (1 - blend) / sharp.shape[1]
+        gold = sorted(parse_gold(text.gold[number]).possible) if text.gold else []
+        sentences.append(SentenceHistory(number, source, target, gold, weights))
+    return AttentionHistory([*range(1, validations + 1)], sentences)
+
+
 def write_systems(folder: Path) -> None:
     """Write the test set, and two seeds of one system and one seed of another, into files."""
     files = {"ref": TEXT.references, "src": TEXT.sources, "gold": TEXT.gold or []}
@@ -200,6 +222,7 @@ def make_run(
     word_counts=True,
     heads=None,
     history=(),
+    attention_history=None,
     phrase_table=None,
     choices=None,
     sets=None,
@@ -222,6 +245,8 @@ def make_run(
         each.set, each.unknown = sets and sets[each.id], each.id in unknown
     if history:
         write_history(folder, history)
+    if attention_history is not None:
+        write_attention_history(folder, attention_history)
     run = RunScores(
         result=Result(**result(variant, seed, **changes)),
         predictions=predictions,

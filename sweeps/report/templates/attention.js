@@ -39,8 +39,8 @@ function wordLine(name, words) {
   return {line, buttons};
 }
 
-function chooser(title, options, usual) {
-  const select = element("select", {}, ...options.map(option => new Option(option, option)));
+function chooser(title, of, options, usual) {
+  const select = element("select", {ariaLabel: `${title} of ${of}`}, ...options.map(option => new Option(option, option)));
   select.selectedIndex = usual;
   return {select, label: element("label", {}, `${title} `, select)};
 }
@@ -48,9 +48,8 @@ function chooser(title, options, usual) {
 class SystemPanel { // the map and the words of one system
   constructor({label, bleu, words, map, note}, name, redraw) {
     Object.assign(this, {label, map, name, cells: []});
-    const texts = words.map(parts => parts.map(([text]) => text).join(""));
-    this.texts = texts;
-    this.keys = keysOf(texts);
+    this.texts = words.map(parts => parts.map(([text]) => text).join(""));
+    this.keys = keysOf(this.texts);
     const {line, buttons} = wordLine(`Translation of ${label}`, words);
     this.buttons = buttons;
     const title = element("h3", {className: map ? "unseen" : ""}, isolated(label), " ",
@@ -74,8 +73,8 @@ class SystemPanel { // the map and the words of one system
       element("p", {className: "saves"}, ...saves));
     if (!map.heads) return [drawing];
     const [layers, heads] = [places(map.heads), places(map.heads[0].slice(1))];
-    const layer = chooser("Layer", layers, layers.length - 1);
-    const head = chooser("Head", [...heads, "mean"], heads.length); // the mean stands last
+    const layer = chooser("Layer", this.label, layers, layers.length - 1);
+    const head = chooser("Head", this.label, [...heads, "mean"], heads.length); // the mean stands last
     Object.assign(this, {layer: layer.select, head: head.select});
     const controls = element("p", {className: "controls"}, layer.label, head.label);
     controls.addEventListener("change", () => redraw(this));

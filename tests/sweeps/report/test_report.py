@@ -21,7 +21,7 @@ from sweeps.report.findings import Findings
 from sweeps.report.html import render_report
 from sweeps.report.publish import write_files
 from sweeps.report.report import make_report
-from sweeps.report.sentence_cards import HeatMap, diff_parts, limit_heads, sentence_cards
+from sweeps.report.sentence_cards import diff_parts, sentence_cards, words_of
 from sweeps.report.terminal import print_findings
 from sweeps.tasks.compare import build_comparison
 from tests.helpers.run_folders import (
@@ -213,6 +213,17 @@ def test_cards_underline_what_the_reference_has_not_at_that_place():
     assert diff_parts("", "a", PLAIN) == []
 
 
+def test_parts_are_cut_into_words_as_a_map_has_them():
+    parts = diff_parts(" a bx  b\u00a0c e", "a b c d e", PLAIN)
+    words = words_of(parts)
+    assert ["".join(text for text, _ in word) for word in words] == ["a", "bx", "b", "c", "e"]
+    assert words[0] == [("a", "")]
+    assert words[1] == [("bx", "wrong")]
+    cut = [("l'", ""), ("eau la", "wrong"), (" ", ""), ("", "loop"), ("mer", "loop")]
+    assert words_of(cut) == [[("l'", ""), ("eau", "wrong")], [("la", "wrong")], [("mer", "loop")]]
+    assert words_of([]) == []
+
+
 @pytest.mark.long
 def test_recorded_heads_bring_their_sentences_and_their_mean(tmp_path):
     [plain] = cards([make_run(tmp_path / "0", hypotheses=TEXT.references)])
@@ -235,14 +246,6 @@ def test_heads_of_another_translation_or_in_a_broken_file_are_left_out(tmp_path)
     (run / "head_attention.npz").write_bytes(b"PK")
     [card] = cards([run])
     assert card.translations[0].heat_map is not None
-
-
-@pytest.mark.long
-def test_a_page_keeps_as_many_heads_as_can_be_mailed():
-    shapes = ((2, 2, 2), None, (3,), (2,))
-    maps: list[HeatMap] = [{} if shape is None else {"heads": np.ones(shape)} for shape in shapes]
-    assert limit_heads(maps, 10) == 1
-    assert ["heads" in drawn for drawn in maps] == [True, False, False, True]
 
 
 @pytest.mark.long

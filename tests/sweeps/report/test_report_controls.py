@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from lightning_modules.runs.files import read_history
-from tests.helpers.pages import HEADS, HOSTILE, WORDS, number, rows
+from tests.helpers.pages import HEADS, HOSTILE, WORDS, number, rows, texts
 
 MEASURES = {
     "bleu": {"val_bleu": "validation BLEU"},
@@ -154,58 +154,126 @@ def test_learning_curves_are_those_of_the_files_by_tokens_and_by_seconds(page, f
             assert [chart.is_displayed() for chart in shown] == [by_tokens] * 2 + [by_seconds] * 2
 
 
-def looked_at(page, name=None):
-    """The weights of the viewer's heat map, row by row, once the map is drawn as ``name``."""
+def weights_of(page, name):
+    """The weights of a map of the strip, row by row, once it is drawn as ``name``."""
     from selenium.webdriver.support.ui import WebDriverWait
 
-    place = "#look .chart"
-    script = """const place = document.querySelector(arguments[0]), view = views.get(place);
-        const drawn = [...place.querySelectorAll('.layer_0_marks path')];
-        return [place.dataset.name, drawn.map(path => path.__data__.datum.weight)]"""
-    wait = WebDriverWait(page, 30)
-    wait.until(lambda _: name in (None, page.execute_script(script, place)[0]))
-    page.execute_async_script("drawing.then(arguments[0])")
-    return page.execute_script(script, place)[1]
+    script = """return [...document.querySelectorAll(
+        `.strip [data-name="${arguments[0]}"] .layer_0_marks path`)]
+        .map(path => path.__data__.datum.weight)"""
+    return WebDriverWait(page, 30).until(lambda _: page.execute_script(script, name))
 
 
-def test_heat_maps_are_stepped_through_by_sentence_and_system(page):
-    from selenium.webdriver.common.keys import Keys
+def marked(page):
+    """The words that are marked, and the numbers of the cells that are, in each map."""
+    words = texts(page, "#look .word.on")
+    script = """return [...document.querySelectorAll('.strip .chart')].map(chart =>
+        [...chart.querySelectorAll('.layer_0_marks path')]
+            .flatMap((cell, place) => cell.matches('.on') ? [place] : []))"""
+    return words, page.execute_script(script)
+
+
+def column(place, words=WORDS):
+    return [row * len(words) + place for row in range(len(words))]
+
+
+def row(place, words=WORDS):
+    return [place * len(words) + other for other in range(len(words))]
+
+
+def chosen_sentence(page):
     from selenium.webdriver.support.ui import Select
 
-    look = page.find_element("id", "look")
-    sentence, system, layer, head = (
-        Select(look.find_element("css selector", f"[data-of={name}]"))
-        for name in ("sentence", "system", "layer", "head")
+    return Select(page.find_element("css selector", "#look [data-of=sentence]"))
+
+
+def test_all_systems_stand_side_by_side_those_with_maps_first(page):
+    assert texts(page, ".strip h3 bdi") == [HOSTILE[0], "luong", "none"]
+    assert len(texts(page, ".strip .chart svg.marks")) == 2
+    assert texts(page, ".strip .note")[-1].startswith("This model has no attention")
+    tops = page.execute_script(
+        "return [...document.querySelectorAll('.strip .chart')].map(e => e.offsetTop)"
     )
-    hypothesis = look.find_element("css selector", "[data-shown=hypothesis]")
-    assert [option.text for option in system.options] == ["none", HOSTILE[0], "luong"]
-    assert system.first_selected_option.text == HOSTILE[0]  # the first with attention
-    assert hypothesis.text == " ".join(WORDS)
-    first = sentence.first_selected_option.text
+    assert len(tops) == 2
 
-    look.send_keys(Keys.ARROW_DOWN)
-    assert system.first_selected_option.text == "luong"
-    look.find_element("css selector", "[data-step=system][data-by='1']").click()
-    assert system.first_selected_option.text == "none"
-    assert "no attention" in look.text
-    assert not look.find_element("css selector", ".chart").is_displayed()
-    look.send_keys(Keys.ARROW_UP)
-    assert system.first_selected_option.text == "luong"
 
-    look.send_keys(Keys.ARROW_RIGHT)
-    assert sentence.first_selected_option.text != first
-    assert hypothesis.text != " ".join(WORDS)
-    assert not layer.options or not layer._el.is_displayed()
-    look.send_keys(Keys.ARROW_LEFT)
-    assert sentence.first_selected_option.text == first
-    assert layer._el.is_displayed()
+def test_layer_and_head_of_a_system_are_chosen(page):
+    from selenium.webdriver.support.ui import Select
 
-    weights = HEADS[0]
+    layer, head = map(Select, page.find_elements("css selector", ".strip select"))
+    assert layer.first_selected_option.text == "1"
     assert head.first_selected_option.text == "mean"
-    assert looked_at(page) == pytest.approx(weights[1].mean(0).ravel(), abs=1e-3)
+    weights = HEADS[0]
+    drawn = weights_of(page, "attention-0-2-layer1-headmean")
+    assert drawn == pytest.approx(weights[1].mean(0).ravel(), abs=1e-3)
     layer.select_by_index(0)
     head.select_by_index(2)
-    assert looked_at(page, "attention-0-layer0-head2") == pytest.approx(
-        weights[0, 2].ravel(), abs=1e-3
-    )
-    assert len(page.find_elements("css selector", "#look .chart svg")) == 1
+    drawn = weights_of(page, "attention-0-2-layer0-head2")
+    assert drawn == pytest.approx(weights[0, 2].ravel(), abs=1e-3)
+    layer.select_by_index(1)
+    head.select_by_index(3)
+    weights_of(page, "attention-0-2-layer1-headmean")
+
+
+def test_a_word_of_the_source_is_marked_in_all_maps(page):
+    from selenium.webdriver.common.keys import Keys
+
+    first = page.find_element("css selector", "[data-shown=source] .word")
+    page.execute_script("arguments[0].focus()", first)
+    words, cells = marked(page)
+    assert words == [WORDS[0]]
+    assert cells == [column(0)] * 2
+    first.send_keys(Keys.ARROW_RIGHT)
+    assert marked(page) == ([WORDS[1]], [column(1)] * 2)
+    told = texts(page, "#look .told")[0]
+    assert told.startswith(f"{WORDS[1]}: {HOSTILE[0]} ")
+    assert "; luong " in told
+    page.switch_to.active_element.send_keys(Keys.END)
+    assert marked(page)[1] == [column(len(WORDS) - 1)] * 2
+    assert chosen_sentence(page).first_selected_option.text.startswith("0:")
+    page.execute_script("document.activeElement.blur()")
+    assert marked(page) == ([], [[], []])
+    assert texts(page, "#look .told") == [""]
+
+
+def test_a_word_of_a_translation_is_marked_in_the_others(page):
+    """Of a word that stands twice, the first is the first of the others."""
+    place = WORDS.index("the") + 1
+    script = "document.querySelectorAll('.strip .line')[1].children[arguments[0]].focus()"
+    page.execute_script(script, place)
+    words, cells = marked(page)
+    assert words == ["the"] * 3
+    assert cells == [row(place)] * 2
+    stops = "return document.querySelectorAll('#look .word[tabindex=\"0\"]').length"
+    assert page.execute_script(stops) == 4  # one stop of the Tab key for each line
+    page.execute_script("document.activeElement.blur()")
+
+
+def test_a_cell_that_is_pointed_at_marks_its_words(page):
+    point = """document.querySelectorAll('.strip .chart')[1]
+        .querySelectorAll('.layer_0_marks path')[arguments[0]]
+        .dispatchEvent(new PointerEvent('pointerover', {bubbles: true}))"""
+    page.execute_script(point, row(5)[3])
+    words, cells = marked(page)
+    assert words == [WORDS[3], *[WORDS[5]] * 3]
+    assert cells == [sorted({*row(5), *column(3)})] * 2
+    assert texts(page, "#look .told")[0].startswith(f"{WORDS[3]} → {WORDS[5]}: {HOSTILE[0]} 0.")
+    page.execute_script("look.dispatchEvent(new PointerEvent('pointerleave'))")
+    assert marked(page) == ([], [[], []])
+
+
+def test_arrow_keys_step_through_the_sentences(page):
+    from selenium.webdriver.common.keys import Keys
+
+    look, sentence = page.find_element("id", "look"), chosen_sentence(page)
+    first = sentence.first_selected_option.text
+    before = texts(page, ".strip .line")
+    look.send_keys(Keys.ARROW_RIGHT)
+    assert sentence.first_selected_option.text != first
+    assert texts(page, ".strip .line") != before
+    assert not page.find_elements("css selector", ".strip select")  # no heads were recorded
+    assert " gold link" in " ".join(texts(page, ".key-of-maps"))
+    page.find_element("css selector", "[data-step='-1']").click()
+    assert sentence.first_selected_option.text == first
+    assert texts(page, ".strip .line") == before
+    weights_of(page, "attention-0-2-layer1-headmean")

@@ -15,11 +15,14 @@ from sweeps.report.findings import Findings
 from sweeps.report.html import render_report
 from sweeps.report.report import make_report
 from sweeps.report.run_page import report_of_run, write_run_page
+from sweeps.report.sections.attention_over_training import moment, thinned
 from tests.helpers.made_text import statistics_of
 from tests.helpers.pages import (
     HEADS,
     HOSTILE,
     HOSTILE_TEXT,
+    WORDS,
+    all_drawn,
     needs_axe,
     screen,
     serious_violations,
@@ -30,6 +33,7 @@ from tests.helpers.run_folders import (
     REPORT,
     SCORING,
     TEXT,
+    attention_history,
     findings_of,
     make_failure,
     make_run,
@@ -83,7 +87,9 @@ def scored(**more):
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("run")
     made = scored(alarms=ALARMS, suspicions=["it looks odd"])
-    return make_run(folder, "luong", history=curve(), **made)
+    return make_run(
+        folder, "luong", history=curve(), attention_history=attention_history(5), **made
+    )
 
 
 @pytest.fixture(scope="module")
@@ -122,6 +128,7 @@ def test_the_page_has_what_a_run_is_asked_for(run):
         "python run.py model=luong seed=1",
         "luong seed 1: it looks odd",
         "learning rate",
+        "How attention forms",
     ):
         assert words in text
     for figure in ("bleu_by_length", "learning_rate_by_target_tokens"):
@@ -160,6 +167,39 @@ def test_typical_sentences_have_the_median_score_of_their_part():
         assert number in part
     assert typical_by_length([3, 1, 2], [0, 0, 0]) == [1, 2, 0]
     assert typical_by_length([], []) == []
+
+
+def formed(report):
+    [part] = [part for part in report.parts if part.name == "attention_over_training"]
+    return part.section.sentences
+
+
+def test_the_page_has_the_attention_at_each_validation(report):
+    kept = attention_history(5)
+    sentences = formed(report)
+    assert [each["map"]["target"][0][2:] for each in sentences] == [
+        each.target.split()[0] for each in kept.sentences
+    ]
+    for shown, sentence in zip(sentences, kept.sentences, strict=True):
+        weights = np.array([step["weights"] for step in shown["steps"]]) / 1000
+        assert weights == pytest.approx(sentence.weights, abs=1.5e-3)
+        assert shown["steps"][-1]["at"] == "after 5,000 target tokens, validation BLEU 52.0"
+    assert moment(7, []) == "validation 7"
+
+
+def test_a_page_leaves_out_validations_before_it_is_too_large(monkeypatch):
+    steps = [{"at": f"{number}", "weights": [[0] * 10] * 10} for number in range(7)]
+    sentences = [{"name": "a", "steps": steps}, {"name": "b", "steps": steps}]
+    for most, left in ((1400, "0123456"), (1399, "0246"), (500, "036"), (1, "6")):
+        monkeypatch.setattr("sweeps.report.sections.attention_over_training.MOST_WEIGHTS", most)
+        for each in thinned(sentences):
+            assert "".join(step["at"] for step in each["steps"]) == left
+
+
+def test_a_run_without_attention_over_its_training_has_no_slider(tmp_path):
+    bare = report_of_run(make_run(tmp_path / "0"), REPORT)
+    assert formed(bare) == []
+    assert 'id="formed"' not in render_report(bare)
 
 
 def test_learning_curves_need_what_a_run_has_recorded(tmp_path):
@@ -211,13 +251,13 @@ def opened(browser, tmp_path_factory):
         hypotheses=lines,
         heads=HEADS,
         history=curve(),
+        attention_history=attention_history(5, HOSTILE_TEXT),
         alarms=[{"kind": "alike", "text": HOSTILE[0]}],
     )
     write_run_page(CONFIG, folder)
     browser.get_log("browser")
     browser.get((folder / "report.html").as_uri())
-    waiting = "return document.querySelectorAll('.chart:not(:has(svg.marks))').length === 0"
-    WebDriverWait(browser, 60, poll_frequency=0.1).until(lambda _: browser.execute_script(waiting))
+    WebDriverWait(browser, 60, poll_frequency=0.1).until(all_drawn)
     return browser
 
 
@@ -235,6 +275,51 @@ def test_every_chart_is_drawn_and_no_hostile_word_runs(opened):
     levels = opened.execute_script(script)
     assert levels.count(1) == 1
     assert all(after <= before + 1 for before, after in pairwise(levels))
+
+
+def formed_weights(browser):
+    script = """const place = document.querySelector('#formed .chart');
+        return [...place.querySelectorAll('.layer_0_marks path')]
+            .map(path => path.__data__.datum.weight)"""
+    return browser.execute_script(script)
+
+
+@pytest.mark.long
+@pytest.mark.chromium
+def test_a_slider_goes_through_the_validations(opened):
+    from selenium.webdriver.common.keys import Keys
+    from selenium.webdriver.support.ui import Select, WebDriverWait
+
+    section = opened.find_element("id", "formed")
+    slider, output, play = (
+        section.find_element("css selector", kind) for kind in ("input", "output", "[data-play]")
+    )
+    wait = WebDriverWait(opened, 30, poll_frequency=0.05)
+    kept = attention_history(5, HOSTILE_TEXT).sentences[0].weights
+
+    def drawn(place):
+        expected = pytest.approx(kept[place].ravel(), abs=1.5e-3)
+        wait.until(lambda _: formed_weights(opened) == expected)
+        at = f"after {place + 1},000 target tokens, validation BLEU"
+        assert output.text.startswith(at)
+        assert slider.get_attribute("aria-valuetext") == output.text
+
+    drawn(4)
+    slider.send_keys(Keys.ARROW_LEFT)
+    drawn(3)
+    slider.send_keys(Keys.HOME)
+    drawn(0)
+    name = "return document.querySelector('#formed .chart').ariaLabel"
+    assert f"Most weight: {WORDS[0]} on {WORDS[0]} (0.05)" in opened.execute_script(name)
+    play.click()
+    assert play.text == "Pause"
+    wait.until(lambda _: play.text == "Play")
+    drawn(4)
+    Select(section.find_element("css selector", "select")).select_by_index(1)
+    other = attention_history(5, HOSTILE_TEXT).sentences[1].weights[4]
+    expected = pytest.approx(other.ravel(), abs=1.5e-3)
+    wait.until(lambda _: formed_weights(opened) == expected)
+    assert opened.get_log("browser") == []
 
 
 @needs_axe
