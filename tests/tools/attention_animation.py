@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import vl_convert
 from PIL import Image
@@ -48,7 +49,7 @@ def frames_of(run: Path, number: int) -> list[Image.Image]:
     return [_on_paper(each, size) for each in drawn]
 
 
-def _picture(spec: dict) -> Image.Image:
+def _picture(spec: dict[str, Any]) -> Image.Image:
     with Image.open(BytesIO(vl_convert.vegalite_to_png(spec, scale=PNG_SCALE))) as picture:
         return picture.convert("RGB")
 
