@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+import torch
 
+from datamodules.batching import EncodedPairs, Sequences, collate
 from lightning_modules.runs.checksums import BrokenFileError
 from lightning_modules.runs.files import (
     read_attention_history,
@@ -12,7 +14,9 @@ from lightning_modules.runs.files import (
     write_attention_history,
 )
 from lightning_modules.runs.schema import AttentionHistory, SentenceHistory
+from lightning_modules.testing.forced_decoding import merge_words
 from lightning_modules.testing.validation_attention import MOST_VALIDATIONS, is_kept
+from lightning_modules.training.checkpoints import load_trained
 from tests.helpers.commands import TINY, inside, places
 
 LAST = 5 * MOST_VALIDATIONS
@@ -101,6 +105,30 @@ def test_a_training_keeps_the_attention_at_each_validation(model, tmp_path):
         assert sentence.gold
         for weights in sentence.weights:
             assert weights == pytest.approx(sentence.weights[0], abs=1e-3)
+
+
+@pytest.mark.parametrize("callbacks", ["default", "ema"])
+def test_the_last_weights_are_those_that_the_last_validation_saw(callbacks, tmp_path):
+    """With a moving average, these are not the trained ones."""
+    folder = tmp_path / "run"
+    given = ["model=luong_general", f"callbacks={callbacks}", "optimizer.lr=0.02"]
+    inside(*RUN, *given, *places(tmp_path), f"hydra.run.dir={folder}")
+    history = read_attention_history(folder)
+    assert history is not None
+    trained = load_trained(folder / "checkpoints" / "last.ckpt")
+    sentence = history.sentences[0]
+    assert not np.allclose(sentence.weights[0], sentence.weights[-1], atol=1e-2)
+    lines = (sentence.source, sentence.target)
+    sides = (
+        Sequences.of(tokenizer.encode([line]))
+        for tokenizer, line in zip(trained.tokenizers, lines, strict=True)
+    )
+    batch = collate(EncodedPairs(np.arange(1), *sides))
+    with torch.no_grad():
+        weights = trained.model.decode(trained.model.encode(*batch.source), batch.tgt_in).weights
+    assert weights is not None
+    expected = merge_words(weights[0], *lines, trained.tokenizers)
+    assert sentence.weights[-1] == pytest.approx(expected, abs=2e-3)
 
 
 def test_a_training_without_attention_keeps_none(tmp_path):
