@@ -91,7 +91,7 @@ class Speed(Section):
     def figures(self, width: Width) -> Mapping[str, Chart]:
         """Return BLEU against each cost that at least two systems recorded."""
         evaluation, by_system = self.findings.evaluation, self.findings.comparison.by_system
-        if len(evaluation.groups) != 1:
+        if len(evaluation.groups) != 1 or self.findings.alone:
             return {}
         labels = {each.name: each.label for each in evaluation.systems}
         measures = {column.key: measure for column, measure in MEASURES.items()}
