@@ -36,10 +36,14 @@ class AttentionOverTraining(Section):
             except BrokenFileError as error:
                 log.warning("%s; left out of the attention over training", error)
                 continue
-            label = run.label if self.findings.alone else f"{run.label} seed {run.result.seed}"
+            of = "" if self.findings.alone else f"{run.label} seed {run.result.seed}, "
             if history is not None:
                 moments = [moment(validation, points) for validation in history.validations]
-                found += [_scripted(label, sentence, moments) for sentence in history.sentences]
+                found += [
+                    {"name": f"{of}sentence of {len(each.source.split())} words"}
+                    | _scripted(run.label, each, moments)
+                    for each in history.sentences
+                ]
         return thinned(found)
 
     @property
@@ -53,10 +57,8 @@ class AttentionOverTraining(Section):
 
 
 def _scripted(label: str, sentence: SentenceHistory, moments: Sequence[str]) -> dict[str, Any]:
-    words = len(sentence.source.split())
     weights = (thousandths(each) for each in sentence.weights)
     return {
-        "name": f"{label}, sentence of {words} words",
         "map": heat_map(Panel(sentence.at(-1), label, f"validation sentence {sentence.id}")),
         "steps": [{"at": at, "weights": each} for at, each in zip(moments, weights, strict=True)],
     }

@@ -111,7 +111,7 @@ def test_a_training_keeps_the_attention_at_each_validation(model, tmp_path):
 def test_the_last_weights_are_those_that_the_last_validation_saw(callbacks, tmp_path):
     """With a moving average, these are not the trained ones."""
     folder = tmp_path / "run"
-    given = ["model=luong_general", f"callbacks={callbacks}", "optimizer.lr=0.02"]
+    given = ["model=luong_general", f"callbacks={callbacks}", "optimizer.lr=0.1"]
     inside(*RUN, *given, *places(tmp_path), f"hydra.run.dir={folder}")
     history = read_attention_history(folder)
     assert history is not None
