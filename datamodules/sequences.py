@@ -116,7 +116,9 @@ def checksum(file: Path) -> int:
 
 def cores() -> int:
     """Return the number of processor cores that this process may use."""
-    return len(os.sched_getaffinity(0))
+    if hasattr(os, "sched_getaffinity"):  # Linux
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _save(file: Path, count: int, most: int, arrays: Iterable[Integers]) -> None:

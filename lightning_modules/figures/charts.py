@@ -1,6 +1,7 @@
 """Files of figures for print and screen."""
 
 import re
+from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from html import escape
 from pathlib import Path
@@ -118,6 +119,14 @@ def draw(spec: Mapping[str, Any]) -> Pictures:
     caption = "\n\n".join(text for text in texts if text)
     pictures = {"svg": _in_inches(svg, description).encode(), "png": png, "pdf": pdf}
     return pictures | ({CAPTION: f"{caption}\n".encode()} if caption else {})
+
+
+def as_html(chart: Chart) -> str:
+    """Draw a chart as an image inside HTML, for a notebook; nothing is loaded from elsewhere."""
+    spec = as_spec(chart)
+    svg = _in_inches(vl_convert.vegalite_to_svg(spec), "").encode()
+    said = escape(spec.get("description", ""))
+    return f'<img alt="{said}" src="data:image/svg+xml;base64,{b64encode(svg).decode()}">'
 
 
 def _in_inches(svg: str, description: str) -> str:

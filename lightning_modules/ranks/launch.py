@@ -25,6 +25,7 @@ import torch
 from omegaconf import DictConfig
 
 from datamodules.errors import TerminatedError
+from datamodules.sequences import cores
 from lightning_modules.kernels.threads import default_threads
 from lightning_modules.ranks.devices import is_rank_zero, ranks_to_start
 
@@ -62,9 +63,10 @@ def run_on_ranks(count: int, function: Callable[..., Any], *arguments: Any) -> A
     and the first error is raised here, with its traceback as a note. Ctrl-C and SIGTERM are passed
     on. If this process is killed, the ranks end too.
     """
-    cores = len(os.sched_getaffinity(0))
-    if count > cores and not torch.cuda.is_available():
-        log.warning("%d ranks share %d cores: trainer.devices=%d is faster", count, cores, cores)
+    processors = cores()
+    if count > processors and not torch.cuda.is_available():
+        shared = "%d ranks share %d cores: trainer.devices=%d is faster"
+        log.warning(shared, count, processors, processors)
     program = ["torch.distributed.run", "--standalone", f"--nproc-per-node={count}", "--module"]
     environment = {
         "PYTHONPATH": os.pathsep.join(sys.path),

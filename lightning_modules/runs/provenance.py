@@ -45,7 +45,12 @@ class CodeVersions(NamedTuple):
 
 
 def git_commit() -> str | None:
-    """Return the git commit, with ``+changes`` for changed files; None outside of git."""
+    """Return the git commit, with ``+changes`` for changed files; None outside of a checkout.
+
+    An installed copy may lie inside the repository of another project.
+    """
+    if not (ROOT / ".git").exists():
+        return None
 
     def git(*arguments: str) -> str:
         command = ["git", "-C", str(ROOT), *arguments]

@@ -127,12 +127,7 @@ def align(config: DictConfig) -> None:
     gold = read_gold(config.gold, text)
     pairs = encode(text, trained.tokenizers)
     numbers = sentences_to_draw(config.sentences, pairs, len(text))
-    check_text(trained.config, trained.model, trained.tokenizers.source, {"given": pairs})
-    step = forced_decoding.step_by_rule(config.step, trained.model)
-    choice = HeadChoice(config.layer, config.head, step)
-    limit = config.batching.decode_max_tokens
-    with sentence_count("aligning", len(pairs)) as advance:
-        alignment = align_text(trained, text, pairs, gold, choice, limit, advance)
+    alignment = align_pairs(trained, text, pairs, gold, config)
     write_lines(folder, alignment)
     label = label_of(trained.config.variant, [], trained.config)
     for number in numbers:
@@ -164,9 +159,20 @@ def read_text(sources: str | None, targets: str, trained: TrainedModel) -> Paral
             f"targets={targets}: with sources=FILE give a file of translations, targets=FILE"
         )
     text = ParallelText(read_lines(sources, "sources"), read_lines(targets, "targets"))
+    return checked_text(text, trained, f"sources={sources}", f"targets={targets}")
+
+
+def checked_text(
+    text: ParallelText, trained: TrainedModel, sources: str, targets: str
+) -> ParallelText:
+    """Return a text with its source side cleaned as the training text was.
+
+    Raises ``UserError``, which calls the sides ``sources`` and ``targets``, if they differ in
+    length.
+    """
     if len(text.source) != len(text.target):
         raise UserError(
-            f"sources={sources} has {len(text.source)} lines but targets={targets} has "
+            f"{sources} has {len(text.source)} lines but {targets} has "
             f"{len(text.target)}: line n of one must translate line n of the other"
         )
     source = trained.cleaning.aligned_lines(text.source, trained.languages[0])
@@ -227,6 +233,25 @@ def sentences_to_draw(chosen: Sequence[int] | None, pairs: EncodedPairs, count: 
         why = "a side of it is empty" if there else f"there are {count}, counted from 0"
         raise UserError(f"sentences={list(chosen)}: sentence {number} cannot be drawn: {why}")
     return list(chosen)
+
+
+def align_pairs(
+    trained: TrainedModel,
+    text: ParallelText,
+    pairs: EncodedPairs,
+    gold: Sequence[Gold] | None,
+    config: DictConfig,
+) -> Alignment:
+    """Align ``pairs`` of ``text`` as ``config`` of the task says; see ``align_text``.
+
+    Raises ``UserError`` for words that the model cannot read.
+    """
+    check_text(trained.config, trained.model, trained.tokenizers.source, {"given": pairs})
+    step = forced_decoding.step_by_rule(config.step, trained.model)
+    choice = HeadChoice(config.layer, config.head, step)
+    limit = config.batching.decode_max_tokens
+    with sentence_count("aligning", len(pairs)) as advance:
+        return align_text(trained, text, pairs, gold, choice, limit, advance)
 
 
 def align_text(

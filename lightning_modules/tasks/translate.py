@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from omegaconf import DictConfig
 from torch.nn.utils.rnn import pad_sequence
 
@@ -135,15 +136,64 @@ def output_lines(
     ``before`` is the number of lines before the first.
     """
     several = several or any(len(hypotheses) > 1 for hypotheses in translations)
+    texts_by_line = texts_of(trained, lines, translations, dictionary)
+    for number, (texts, hypotheses) in enumerate(
+        zip(texts_by_line, translations, strict=True), before
+    ):
+        if not several:
+            yield texts[0] if texts else ""
+            continue
+        for text, hypothesis in zip(texts, hypotheses, strict=True):
+            yield f"{number} ||| {text} ||| {hypothesis.score:.4f}"
+
+
+def texts_of(
+    trained: TrainedModel,
+    lines: Sequence[str],
+    translations: Sequence[list[Hypothesis]],
+    dictionary: Dictionary | None,
+) -> list[list[str]]:
+    """Return the texts of the hypotheses of each line, in the same order."""
     ranked = [hypothesis for hypotheses in translations for hypothesis in hypotheses]
     sources = [line for line, each in zip(lines, translations, strict=True) for _ in each]
     texts = iter(write_out(ranked, sources, trained.tokenizers, dictionary)[0])
-    for number, hypotheses in enumerate(translations, before):
-        if not several:
-            yield next(texts) if hypotheses else ""
-            continue
-        for hypothesis in hypotheses:
-            yield f"{number} ||| {next(texts)} ||| {hypothesis.score:.4f}"
+    return [[next(texts) for _ in hypotheses] for hypotheses in translations]
+
+
+class TranslatedLine(NamedTuple):
+    """A line with its translations, best first; an empty line has none."""
+
+    source: str  # cleaned as the training text was
+    texts: list[str]
+    scores: list[float]  # of the search, which ranks by them
+    weights: NDArray[np.float64] | None
+    """Attention of the best translation, ``(tgt words, src words)``; None without attention."""
+
+
+def translate_lines(
+    trained: TrainedModel, lines: Sequence[str], config: DictConfig
+) -> list[TranslatedLine]:
+    """Translate lines in memory; ``config`` is that of the task.
+
+    Raises ``UserError`` as ``translate`` does.
+    """
+    dictionary = read_replacement(config.decoding)
+    translator = LineTranslator([trained], config, need_weights=True)
+    clean = trained.cleaning.aligned_lines(lines, trained.languages[0])
+    with sentence_count("translating", len(clean), "lines") as advance:
+        translations = translator(clean, 0, advance)
+    if warning := translator.warning:
+        log.warning("%s", warning)
+    texts = texts_of(trained, clean, translations, dictionary)
+    return [
+        TranslatedLine(
+            line,
+            written,
+            [each.score for each in hypotheses],
+            words_attention(hypotheses[0], line, trained.tokenizers) if hypotheses else None,
+        )
+        for line, written, hypotheses in zip(clean, texts, translations, strict=True)
+    ]
 
 
 def read_chunks(name: str) -> Iterator[list[str]]:

@@ -5,17 +5,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from hydra import compose
+from hydra import compose, initialize_config_dir
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict
 
 from datamodules.files import write_text
 from lightning_modules.runs.job import Job
-from lightning_modules.runs.paths import HYDRA, RESULT
+from lightning_modules.runs.paths import CONF, HYDRA, RESULT
 from lightning_modules.runs.redaction import redacted
 from lightning_modules.runs.setting_checks import check_settings
 from lightning_modules.runs.settings import belongs_to_study
+from sweeps.launch.errors import as_user_error
+from sweeps.launch.resolvers import register
+from sweeps.launch.run_record import record_overrides
 
 
 def composed(overrides: Sequence[str]) -> DictConfig:
@@ -24,6 +27,36 @@ def composed(overrides: Sequence[str]) -> DictConfig:
     Raises what Hydra raises for wrong overrides.
     """
     return compose("config", list(overrides), return_hydra_config=True)
+
+
+def command_config(overrides: Sequence[str]) -> DictConfig:
+    """Compose the configuration of a command in a process without Hydra, such as a notebook.
+
+    A task that uses a run starts from the settings of the run, as on the command line. Hydra's own
+    node is there too. Raises ``UserError`` for overrides that Hydra cannot use.
+    """
+    register()
+    try:
+        with initialize_config_dir(str(CONF), version_base="1.3"):
+            return composed([*overrides, *record_overrides(overrides)])
+    except Exception as error:
+        if (mistake := as_user_error(error)) is not None:
+            raise mistake from None
+        raise
+
+
+def task_settings(overrides: Sequence[str]) -> DictConfig:
+    """Return the checked and resolved settings of a command's task, without Hydra's node.
+
+    Raises ``UserError`` for a setting that cannot be used.
+    """
+    config = command_config(overrides)
+    keys = [key for key in map(str, config) if key != "hydra"]
+    settings: Any = OmegaConf.masked_copy(config, keys)
+    with use_hydra_config(config):
+        check_settings(settings, overrides)
+        OmegaConf.resolve(settings)
+    return settings
 
 
 @contextmanager

@@ -36,13 +36,21 @@ def compare(config: DictConfig) -> None:
     named = [config.runs] if isinstance(config.runs, str) else list(config.runs or [])
     if not named:
         raise UserError("nothing to compare: name run folders, like runs=[DIR,DIR]")
+    _compare_and_publish(config, runs_in(named), Path(HydraConfig.get().runtime.output_dir))
+
+
+def runs_in(named: Sequence[str | Path]) -> list[Path]:
+    """Return the run folders that are named, each itself or by a folder of runs.
+
+    Raises ``UserError`` for a folder without runs.
+    """
     runs: list[Path] = []
     for folder in map(Path, named):
         inside = find_runs(folder)
         if not inside:
             raise UserError(f"{folder} is not a run and holds none: name a folder of runs")
         runs += inside
-    _compare_and_publish(config, runs, Path(HydraConfig.get().runtime.output_dir))
+    return runs
 
 
 def report(config: DictConfig) -> None:
@@ -119,9 +127,26 @@ def build_comparison(
 ) -> Report:
     """Compare runs and write the report into ``out``, each file whole or not at all.
 
-    Studies in ``out`` that tuned the runs join the report. With ``recorded``, ``scoring`` is that
-    of an earlier comparison, whose metrics may be gone. Raises ``UserError`` that names the
-    failures when no run finished, or for a metric that cannot be used.
+    Raises ``UserError`` as ``report_of`` does.
+    """
+    report = report_of(run_dirs, out, scoring, settings, recorded)
+    write_all(report, out)
+    return report
+
+
+def report_of(
+    run_dirs: Sequence[Path],
+    out: Path,
+    scoring: Scoring,
+    settings: ReportSettings,
+    recorded: bool = False,
+) -> Report:
+    """Compare runs and return the report; no file is written.
+
+    ``out`` is the folder of the comparison, which need not exist: studies in ``out`` that tuned the
+    runs join the report. With ``recorded``, ``scoring`` is that of an earlier comparison, whose
+    metrics may be gone. Raises ``UserError`` that names the failures when no run finished, or for a
+    metric that cannot be used.
     """
     studies = studies_of(out)
     tuned = studies.tuned if studies else ()
@@ -137,9 +162,7 @@ def build_comparison(
     comparison.conditions.append(tuning)
     origin = origin_of(out, [run.folder for run in comparison.runs])
     findings = Findings(out.resolve().name, evaluation, comparison, studies, origin)
-    report = make_report(findings, settings)
-    write_all(report, out)
-    return report
+    return make_report(findings, settings)
 
 
 def _listed(labels: Sequence[str]) -> str:
