@@ -11,6 +11,7 @@ import hydra
 from omegaconf import DictConfig
 
 from lightning_modules.kernels.threads import bound_waiting
+from lightning_modules.runs.job import command
 from lightning_modules.runs.paths import CONF
 from lightning_modules.runs.settings import help_text
 from sweeps.launch.errors import run_main
@@ -23,7 +24,7 @@ def program() -> None:
     """Run the command line."""
     given = sys.argv[1:]
     if "--help" in given or "-h" in given:  # Hydra's own takes seconds
-        print(help_text())
+        print(help_text(command()))
         return
     bound_waiting()
     register()

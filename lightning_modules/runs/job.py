@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -94,12 +95,21 @@ OF_NO_SEARCH = ("search", "_target_", "seconds", "sentences_per_second")
 """Keys of ``decoding`` in a record that name the search or measure it."""
 FORCED = "none: the given translations are forced"
 """The search of a task that translates nothing."""
+INSTALLED = "attention-bench"
+"""Name of the command where the package is installed."""
 PLAIN = re.compile(r"[\w./:+~-]+")  # values that Hydra reads without quotes
 
 
 def command(*overrides: str) -> str:
     """Return a command line, quoted for a shell."""
-    return shlex.join(["python", "run.py", *overrides])
+    return shlex.join([*program_words(), *overrides])
+
+
+def program_words() -> list[str]:
+    """Return how this program is started: by its installed name if it was, else in a checkout."""
+    started = Path(sys.argv[0]).parts[-2:]
+    installed = started[-1:] == (INSTALLED,) or started == ("attention_bench", "__main__.py")
+    return [INSTALLED] if installed else ["python", "run.py"]
 
 
 def quoted(path: Path) -> str:

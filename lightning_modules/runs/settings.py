@@ -142,6 +142,8 @@ class ValueType(NamedTuple):
 
 
 TABLE = CONF / "settings.yaml"
+IN_A_CHECKOUT = "python run.py"
+"""How ``conf/help.txt`` starts the program."""
 
 Effect = Literal["weights", "test", "presentation", "nothing"]
 RESULTS: tuple[Effect, ...] = ("weights", "test")  # effects on the results of a run
@@ -314,8 +316,11 @@ def is_read_by(key: str, task: str) -> bool:
     return setting is None or task in setting.tasks
 
 
-def help_text() -> str:
-    """Return what ``--help`` prints: commands, groups with their choices, keys outside groups."""
+def help_text(program: str) -> str:
+    """Return what ``--help`` prints: commands, groups with their choices, keys outside groups.
+
+    ``program`` is how the user has started it.
+    """
     by_group = groupby(choice_files(), key=lambda file: file.parent.name)
     groups = [f"{group}: {', '.join(file.stem for file in of)}" for group, of in by_group]
     keys = [
@@ -323,5 +328,8 @@ def help_text() -> str:
         for setting in settings().values()
         if "." not in setting.key and not setting.is_group and "train" in setting.tasks
     ]
-    text = (CONF / "help.txt").read_text(encoding="utf-8")
+    text = (CONF / "help.txt").read_text(encoding="utf-8").replace(IN_A_CHECKOUT, program)
+    more = len(program) - len(IN_A_CHECKOUT)
+    if more > 0:  # explanations stay in their column where there is room
+        text = re.sub(rf"(?m)^(  {program} .*?) {{{more}}}(?=  \S)", r"\1", text)
     return text.format(groups="\n".join(groups), keys="\n".join(keys))

@@ -17,6 +17,7 @@ from omegaconf import OmegaConf
 from omegaconf.errors import InterpolationResolutionError, OmegaConfBaseException
 
 from datamodules.errors import TerminatedError, UserError
+from lightning_modules.runs.job import command
 from lightning_modules.runs.paths import CONF
 from lightning_modules.runs.provenance import HARNESS
 from lightning_modules.runs.redaction import redacted
@@ -188,7 +189,8 @@ def _of_command_line(error: Exception) -> bool:
 
 
 def _argument_error(_parser: ArgumentParser, message: str) -> NoReturn:
-    stop(f"error: {message}; give -m before all overrides; python run.py --help lists choices", 2)
+    remedy = f"give -m before all overrides; {command('--help')} lists choices"
+    stop(f"error: {message}; {remedy}", 2)
 
 
 def _unread_override(override: str) -> str:

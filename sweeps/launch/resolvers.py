@@ -9,13 +9,17 @@ import math
 import re
 import sys
 from datetime import datetime
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
+from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.config_store import ConfigStore
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.plugins import Plugins
+from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import DictConfig, OmegaConf
+from typing_extensions import override
 
 from datamodules.errors import UserError
 from lightning_modules.ranks.devices import is_rank_zero, world_size
@@ -30,6 +34,8 @@ NAMED = {"systems": DictConfig({}, flags={"struct": False})}
 TRAIN, TEST = "lightning_modules.tasks.train.train", "lightning_modules.tasks.score.score"
 TIME = "%Y-%m-%d_%H-%M-%S-%f"
 STAMP = re.sub("%[a-zA-Z]", r"\\d+", TIME)  # pattern of such a time
+ENTRY_POINTS = "attention_bench.conf"
+"""Group of entry points by which a package offers its files of configuration."""
 TASKS_OF_ONE_RUN = (TRAIN, TEST)
 """Tasks that several ranks can share, and that write their progress."""
 
@@ -132,6 +138,18 @@ def _rounded(width: float, multiple: int) -> int:
     return max(1, round(width / multiple)) * multiple
 
 
+class InstalledConf(SearchPathPlugin):
+    """Adds the configuration of installed packages: entry points of ``attention_bench.conf``.
+
+    Each names a package of YAML files, as ``conf/`` has them, such as ``my_package.conf``.
+    """
+
+    @override
+    def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
+        for entry in entry_points(group=ENTRY_POINTS):
+            search_path.append(entry.name, f"pkg://{entry.value}")
+
+
 def register() -> None:
     """Tell OmegaConf and Hydra of what ``conf/`` uses beside their own parts."""
     # The cache gives all jobs of a command the folder of the first call.
@@ -144,3 +162,4 @@ def register() -> None:
     # Hydra takes plug-ins from its own namespace package alone.
     sys.modules[TaskSweeper.__module__] = jobs
     Plugins.instance().register(TaskSweeper)
+    Plugins.instance().register(InstalledConf)

@@ -1,0 +1,63 @@
+"""The installed command: ``python run.py`` from any folder."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from lightning_modules.runs.job import command, program_words
+from lightning_modules.runs.settings import help_text
+from tests.helpers.commands import ROOT
+
+NAME = "attention-bench"
+
+
+@pytest.mark.parametrize(
+    ("started", "words"),
+    [
+        ("run.py", ["python", "run.py"]),
+        (f"/home/user/{NAME}/run.py", ["python", "run.py"]),
+        ("/usr/lib/pytest/__main__.py", ["python", "run.py"]),
+        (f"/usr/bin/{NAME}", [NAME]),
+        ("/usr/lib/attention_bench/__main__.py", [NAME]),
+    ],
+)
+def test_commands_are_shown_as_this_one_was_started(started, words, monkeypatch):
+    monkeypatch.setattr(sys, "argv", [started])
+    assert program_words() == words
+    assert command("task=compare", "runs=[a b]") == " ".join(
+        [*words, "task=compare", "'runs=[a b]'"]
+    )
+
+
+def test_help_keeps_its_columns():
+    installed, here = help_text(NAME), help_text("python run.py")
+    assert "run.py" not in installed
+    for words in ("train five variants", "see why BLEU falls", "compare past runs"):
+        columns = {
+            line.index(words)
+            for text in (installed, here)
+            for line in text.splitlines()
+            if words in line
+        }
+        assert len(columns) == 1, words
+
+
+@pytest.mark.long
+def test_the_command_runs_in_another_folder(tmp_path):
+    """With the user's modules there, which hide none of the harness."""
+    (tmp_path / "run.py").write_text("raise RuntimeError")
+    (tmp_path / "my_conf" / "model").mkdir(parents=True)
+    (tmp_path / "my_conf" / "model" / "mine.yaml").write_text(
+        "defaults: [bahdanau]\ncell: my_cell.Mine\n"
+    )
+    (tmp_path / "my_cell.py").write_text("raise SystemExit('found')\n")
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "attention_bench", "--config-dir", "my_conf", "model=mine"],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    assert "found" in done.stderr
