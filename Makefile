@@ -1,18 +1,24 @@
 PYTHON ?= python3
+# cpu: without the packages of CUDA. cuda: torch as pip's own index has it, on Linux for NVIDIA GPUs.
+TORCH ?= cpu
 VENV := .venv
 MINUTES ?= 10
 DATA ?= ../shared/data
 READY := $(VENV)/.ready
 TOOLS := $(VENV)/.tools
+INDEX := $(if $(filter cpu,$(TORCH)),--extra-index-url https://download.pytorch.org/whl/cpu)
 # Modules are compiled where they are imported: to compile all packages takes longer than to install.
-INSTALL := $(VENV)/bin/python -m pip install --quiet --no-compile --constraint constraints.txt --editable
+INSTALL := $(VENV)/bin/python -m pip install --quiet --no-compile --constraint constraints.txt $(INDEX) --editable
 # Python keeps compiled modules: many commands and tests start a process.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help quickstart test test-long test-all drill grammar lint types benchmark gpu-queue growth
+.PHONY: help install quickstart test test-long test-all drill grammar lint types benchmark gpu-queue growth
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
+
+install: $(READY) ## Install into .venv, with torch for CPUs; TORCH=cuda for NVIDIA GPUs
+	@echo 'ready: activate it with ". $(VENV)/bin/activate", then run "attention-bench --help"'
 
 quickstart: $(READY) ## Compare five variants on the built-in corpus and draw BLEU against length
 	$(VENV)/bin/python run.py comparison=quickstart
