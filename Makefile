@@ -12,7 +12,7 @@ INSTALL := $(VENV)/bin/python -m pip install --quiet --no-compile --constraint c
 # Python keeps compiled modules: many commands and tests start a process.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install quickstart test test-long test-all drill grammar lint types benchmark gpu-queue growth
+.PHONY: help install quickstart test test-long test-all drill grammar lock lint types benchmark gpu-queue growth
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -48,6 +48,11 @@ gpu-queue: $(TOOLS) ## Measure on a GPU what is missing, for MINUTES=10, and wri
 
 growth: $(TOOLS) ## Time how each cost grows with lengths, batch, vocabulary and width
 	$(VENV)/bin/python -m tests.tools.benchmarks.growth
+
+lock: $(READY) ## Choose versions anew: uv.lock from pyproject.toml, and constraints.txt from uv.lock
+	$(VENV)/bin/python -m pip install --quiet 'uv>=0.9,<1'
+	$(VENV)/bin/uv lock --quiet --upgrade
+	$(VENV)/bin/uv export --quiet --frozen --all-extras --no-hashes --no-emit-project --no-annotate --no-header --output-file constraints.txt
 
 lint: $(TOOLS) ## Check style
 	$(VENV)/bin/ruff check .

@@ -1,16 +1,17 @@
 """The command ``attention-bench``: in any folder what ``python run.py`` is in a checkout."""
 
-import os
 import signal
 import sys
+from pathlib import Path
 
 
 def main() -> None:
     """Run the command line."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # see run.py
-    # Last, since it may have modules of any name.
-    sys.path.append(os.getcwd())  # noqa: PTH109
+    # The user's own modules may have any name, such as run.py.
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+    sys.path.append(str(Path.cwd()))
 
     from run import program
     from sweeps.launch.errors import run_main

@@ -98,6 +98,7 @@ def compare(runs: Iterable[Run | str | Path], *overrides: str) -> RunComparison:
         validated(Scoring, config.scoring, "scoring"),
         validated(ReportSettings, config.report, "report"),
     )
-    for job in report.findings.comparison.failed:
-        raise UserError(f"{job.folder}: {job.error}; leave the run out, or train it again")
+    if failed := report.findings.comparison.failed:
+        first = failed[0]
+        raise UserError(f"{first.folder}: {first.error}; leave the run out, or train it again")
     return RunComparison(report)

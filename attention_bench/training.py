@@ -10,7 +10,7 @@ from pathlib import Path
 from attention_bench.run import Run, load
 from datamodules.errors import UserError
 from lightning_modules.runs.settings import key_of
-from sweeps.launch.compose import command_config
+from sweeps.launch.compose import command_config, use_hydra_config
 
 NOT_ONE_RUN = ("task", "comparison", "sweep", "claims")
 """Overrides with which a command is no single training."""
@@ -82,6 +82,6 @@ def run_command(overrides: Sequence[str], log: bool) -> tuple[int, str]:
 
 def folder_of(overrides: Sequence[str]) -> Path:
     """Return the folder of the run that a command with these overrides has made."""
-    # With force=true it is the latest folder.
-    config = command_config([*overrides, "force=false"])
-    return Path(config.hydra.run.dir)
+    config = command_config([*overrides, "force=false"])  # with force=true it is the latest folder
+    with use_hydra_config(config):
+        return Path(config.hydra.run.dir)

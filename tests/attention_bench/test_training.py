@@ -55,6 +55,6 @@ def test_a_command_is_run_with_own_modules(space, monkeypatch, capfd):
     own = ["model=luong_global", "model.attention.score=my_score.MyDot"]
     run = ab.train(*TINY, *places(space), "logger=none", *own)
     assert run.result.config["model"]["attention"]["score"] == "my_score.MyDot"
-    assert "test BLEU" in capfd.readouterr().out or run.result.scores["bleu"] >= 0
-    with refused("sed: "):
+    assert str(run.folder) in capfd.readouterr().out
+    with refused("sed"):
         ab.train("sed=1", log=False)
