@@ -51,6 +51,9 @@ def task_settings(overrides: Sequence[str]) -> DictConfig:
     Raises ``UserError`` for a setting that cannot be used.
     """
     config = command_config(overrides)
+    with open_dict(config):  # which Hydra sets; the task writes nothing there
+        config.hydra.runtime.output_dir = str(Path.cwd())
+        config.hydra.mode = RunMode.RUN
     keys = [key for key in map(str, config) if key != "hydra"]
     settings: Any = OmegaConf.masked_copy(config, keys)
     with use_hydra_config(config):
