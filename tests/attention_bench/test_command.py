@@ -46,18 +46,27 @@ def test_help_keeps_its_columns():
 
 @pytest.mark.long
 def test_the_command_runs_in_another_folder(tmp_path):
-    """With the user's modules there, which hide none of the harness."""
+    """With a file of the user's configuration, and a module that hides none of the harness."""
     (tmp_path / "run.py").write_text("raise RuntimeError")
     (tmp_path / "my_conf" / "model").mkdir(parents=True)
     (tmp_path / "my_conf" / "model" / "mine.yaml").write_text(
         "defaults: [bahdanau]\ncell: my_cell.Mine\n"
     )
-    (tmp_path / "my_cell.py").write_text("raise SystemExit('found')\n")
     done = subprocess.run(
-        [sys.executable, "-P", "-m", "attention_bench", "--config-dir", "my_conf", "model=mine"],
+        [
+            sys.executable,
+            "-P",
+            "-m",
+            "attention_bench",
+            "--config-dir",
+            "my_conf",
+            "model=mine",
+            "--cfg",
+            "job",
+        ],
         cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
     )
-    assert "found" in done.stderr
+    assert "cell: my_cell.Mine" in done.stdout, done.stderr
