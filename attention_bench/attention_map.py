@@ -41,6 +41,6 @@ class AttentionMap:
         return attention_map(attention, self.title)
 
     def _repr_html_(self) -> str:
-        from lightning_modules.figures.charts import as_html
+        from lightning_modules.figures.picture_files import as_html
 
         return as_html(self.chart)

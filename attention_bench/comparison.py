@@ -68,7 +68,7 @@ class RunComparison:
         return out
 
     def _repr_html_(self) -> str:
-        from lightning_modules.figures.charts import as_html
+        from lightning_modules.figures.picture_files import as_html
 
         told = [*self.findings, *(f"not fair: {each}" for each in self.unfair)]
         found = "".join(f"<li>{escape(each)}</li>" for each in told)

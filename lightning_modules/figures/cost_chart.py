@@ -79,13 +79,12 @@ def cost_chart(
     on_front = ", ".join(shown[number] for number in front)
     said = " ".join(
         [
-            f"{y_title} against {x_title}.",
             *(f"{row['system']}: {row['score']:.1f} for {row['cost']:.3g}." for row in rows),
             f"On the front: {on_front}.",
         ]
     )
     note = f"Dashed: the front, where no system is both cheaper and better: {on_front}. {note}"
-    drawn = finish_chart(chart, width, note, description=said)
+    drawn = finish_chart(chart, width, note, "", f"{y_title} against {x_title}.", said)
     if width == "container":
         drawn = drawn.properties(height=HEIGHT)
     return drawn

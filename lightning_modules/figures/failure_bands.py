@@ -7,8 +7,18 @@ from typing import Any, Literal
 
 import altair as alt
 
-from lightning_modules.figures.charts import COLUMN, Chart, Width, data_of, style_of, tooltip
+from lightning_modules.figures.charts import (
+    WIDE,
+    Chart,
+    Width,
+    data_of,
+    described,
+    style_of,
+    tooltip,
+)
 from lightning_modules.figures.lines import finish_chart
+from lightning_modules.figures.system_looks import AXIS, legend_of
+from lightning_modules.figures.text_sizes import in_lines
 from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.metrics.failures import TranslationKind
 from lightning_modules.metrics.lengths import Bounds
@@ -23,6 +33,7 @@ LOOKS: Mapping[TranslationKind, tuple[str, str]] = {
 """Colours of a band and of its letters. No system has them; in grey, neighbours differ too."""
 HEIGHT, SMALL = 190, 90  # of a panel on the page and in a file
 LEAST_LABELLED = 11  # percent of the highest point of a band that has room for its label
+SUBJECT = "How the translations fail, by length."
 GAP = 12  # between the panels of a file, in points
 BAR = 60  # width of the bar where there is one length group alone
 
@@ -62,7 +73,7 @@ class Bands:
             }
 
     @property
-    def description(self) -> str:
+    def details(self) -> str:
         """The shares of the failures in the shortest and in the longest group in words."""
         ends = list(dict.fromkeys([next(iter(self.shares)), list(self.shares)[-1]]))
         told = [
@@ -72,13 +83,13 @@ class Bands:
             )
             for bounds in ends
         ]
-        return f"How the translations of {self.label} fail, {'; '.join(told)}."
+        return f"{self.label}, {'; '.join(told)}."
 
 
 def failure_panel(bands: Bands, x_title: str, note: str) -> Chart:
     """Draw the bands of one system for the page; labels stand in the bands."""
     drawn = alt.layer(*_layers(bands, "container", x_title, "translations (%)"))
-    chart = finish_chart(drawn, "container", note, description=bands.description)
+    chart = finish_chart(drawn, "container", note, "", SUBJECT, bands.details)
     whole: Chart = chart.properties(height=HEIGHT)
     return whole
 
@@ -86,29 +97,28 @@ def failure_panel(bands: Bands, x_title: str, note: str) -> Chart:
 def failure_panels(every: Sequence[Bands], x_title: str, note: str, width: float) -> Chart:
     """Draw the bands of all systems side by side, for a file; one legend names the kinds."""
     style = style_of(width)
-    columns = min(2 if width == COLUMN else 3, len(every))
-    axis = 4.5 * style.type
-    room = (width - GAP * (columns - 1)) / columns - axis
+    columns = min(2 if width < WIDE else 3, len(every))
+    room = (width - GAP * (columns - 1)) / columns - AXIS * style.type
     drawn = [
         alt.layer(*_layers(bands, width, x_title, "%")).properties(
-            width=room, height=SMALL, title=alt.TitleParams(bands.label, limit=room, offset=4)
+            width=room,
+            height=SMALL,
+            title=alt.TitleParams(in_lines(bands.label, room, style.type), offset=4),
         )
         for bands in every
     ]
-    said = " ".join(bands.description for bands in every)
-    chart: Chart = (
-        alt.concat(*drawn, columns=columns, spacing=GAP)
-        .resolve_scale(color="shared")
-        .properties(description=said, usermeta={"caption": note}, config=style.config)
-    )
-    return chart
+    said = " ".join(bands.details for bands in every)
+    chart = alt.concat(*drawn, columns=columns, spacing=GAP).resolve_scale(color="shared")
+    return described(chart, width, note, SUBJECT, said).properties(config=style.config)
 
 
 def _layers(bands: Bands, width: Width, x_title: str, y_title: str) -> list[alt.Chart]:
     rows, on_page = list(bands.rows), width == "container"
     kinds = [kind.label for kind in TranslationKind]
     colours = alt.Scale(domain=kinds, range=[colour for colour, _ in LOOKS.values()])
-    legend = None if on_page else alt.Legend(orient="bottom", columns=3, symbolType="square")
+    legend = None if on_page else legend_of(kinds, width)
+    if legend is not None:
+        legend.symbolType = "square"
     x = alt.X(
         "place:Q",
         title=x_title,

@@ -67,13 +67,17 @@ def forest_chart(effects: Sequence[Effect], width: Width) -> Chart:
     ]
     claims = [each.claim for each in effects]
     axis = alt.Axis(labelLimit=0, ticks=False, domain=False, grid=True)
+    narrow = not (page or style.labelled)
+    if narrow:  # the paper above the name of the claim
+        axis.labelExpr = "split(datum.label, '.')"
     if page:
         axis.labelExpr = f"{ROOM} ? {_lines_by_claim(effects)}[datum.label] : datum.label"
     y = alt.Y("claim:N", sort=claims, title=None, scale=alt.Scale(domain=claims), axis=axis)
-    layers = [*_rules(), *_effects(y, style, page), _published(y, style)]
+    layers = [*_rules(), *_effects(y, style, page, 2 if narrow else len(LOOKS)), _published(y, style)]
     chart = alt.layer(*layers, data=data_of(rows))
-    drawn = finish_chart(chart, width, NOTE, description=_description(effects))
-    row = (ROW if page else NAMED_ROW) * style.type
+    subject = f"Forest plot of {len(effects)} effects."
+    drawn = finish_chart(chart, width, NOTE, "", subject, _details(effects))
+    row = (ROW if page or narrow else NAMED_ROW) * style.type
     return drawn.properties(height=row * len(effects))
 
 
@@ -93,11 +97,11 @@ def _rules() -> Iterator[Chart]:
     yield rule.encode(x=alt.X("at:Q"))
 
 
-def _effects(y: alt.Y, style: Style, page: bool) -> tuple[Chart, Chart]:
-    """Return the intervals, and the marks on them."""
+def _effects(y: alt.Y, style: Style, page: bool, fitting: int) -> tuple[Chart, Chart]:
+    """Return the intervals, and the marks on them; a file's legend has ``fitting`` columns."""
     outcomes = list(LOOKS)
     colours, shapes = ([look[part] for look in LOOKS.values()] for part in (0, 1))
-    columns = alt.ExprRef(f"{ROOM} ? {len(LOOKS)} : 2") if page else len(LOOKS)
+    columns = alt.ExprRef(f"{ROOM} ? {len(LOOKS)} : 2") if page else fitting
     legend = alt.Legend(orient="top", title=None, columns=columns)
     numbers = {"effect": "effect", "low": "95% from", "high": "to"}
     colour = alt.Color("outcome:N", scale=alt.Scale(domain=outcomes, range=colours), legend=legend)
@@ -127,10 +131,10 @@ def _published(y: alt.Y, style: Style) -> Chart:
     return mark.encode(x="published:Q", y=y, tooltip=said)
 
 
-def _description(effects: Sequence[Effect]) -> str:
+def _details(effects: Sequence[Effect]) -> str:
     by_outcome = [
         f"{outcome}: {', '.join(names)}."
         for outcome in LOOKS
         if (names := [each.claim for each in effects if each.outcome == outcome])
     ]
-    return f"Forest plot of {len(effects)} effects. {' '.join(by_outcome)}"
+    return " ".join(by_outcome)

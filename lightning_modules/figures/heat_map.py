@@ -9,24 +9,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from io import BytesIO
 from string import ascii_lowercase
-from typing import Any, Literal
-from unicodedata import east_asian_width
+from typing import Any, Literal, TypeVar
 
 import altair as alt
 import numpy as np
 import vl_convert
 from PIL import Image
 
-from lightning_modules.figures.charts import COLUMN, TEXT, Width, as_spec, data_of, style_of
+from lightning_modules.figures.charts import WIDE, Width, as_spec, data_of, described, style_of
+from lightning_modules.figures.text_sizes import FONT, text_width
 from lightning_modules.runs.schema import SentenceAttention
 
 BLUES = ["#ffffff", "#c6dbef", "#6baed6", "#2171b5", "#08306b"]
 ORANGE = "#d55e00"
 PNG_SCALE = 2  # pixels of a picture for each point
+PICTURE = 500.0  # width of a picture for a tracker, in points
 CELL = 1.8  # largest side of the cell of one weight, in sizes of type
 LONGEST_LABEL = 10
 """Most room for a word beside the map, in sizes of type; the rest of a longer word is cut off."""
 GAP = 16  # room between two panels, in points
+HOW_TO_READ = (
+    "Attention weights. Rows: words of the translation; columns: words of the source. The darker a cell, the more of "
+    "the row's attention lies on its column; outlines: gold links, where the corpus has some."
+)
 
 
 @dataclass(frozen=True)
@@ -39,29 +44,37 @@ class Panel:
 
 
 def attention_map(
-    attention: SentenceAttention, title: str = "", subtitle: str = "", width: Width = TEXT
+    attention: SentenceAttention, title: str = "", subtitle: str = "", width: Width = PICTURE
 ) -> alt.LayerChart:
     """Draw word weights (0 to 1) and gold links, at most ``width`` wide.
 
     A page fits the map, drawn for ``container``, into its place.
     """
-    return _map(Panel(attention, title, subtitle), width).configure_axis(ticks=False, domain=False)
+    return _finished(_map(Panel(attention, title, subtitle), width), width)
 
 
 def attention_panels(panels: Sequence[Panel], width: Width) -> alt.ConcatChart:
     """Draw maps with letters, with one key: four in two columns, or two in a narrow column."""
-    columns = 1 if width == COLUMN else 2
+    columns = 1 if float(width) < WIDE else 2
     room = (float(width) - GAP * (columns - 1)) / columns
     drawn = [
         _map(replace(panel, title=f"({letter}) {panel.title}"), room)
         for letter, panel in zip(ascii_lowercase[: 2 * columns], panels, strict=False)
     ]
-    return (
-        alt.concat(*drawn, columns=columns, spacing=GAP)
-        .resolve_scale(color="shared", stroke="shared")
-        .properties(description=" ".join(chart.description for chart in drawn))
-        .configure_axis(ticks=False, domain=False)
+    chart = alt.concat(*drawn, columns=columns, spacing=GAP).resolve_scale(
+        color="shared", stroke="shared"
     )
+    said = " ".join(chart.description for chart in drawn)
+    return _finished(chart.properties(description=said), width)
+
+
+Drawn = TypeVar("Drawn", alt.LayerChart, alt.ConcatChart)
+
+
+def _finished(chart: Drawn, width: Width) -> Drawn:
+    given = described(chart, width, HOW_TO_READ, details=chart.description)
+    given = given.configure_axis(ticks=False, domain=False)
+    return given if width == "container" else given.configure(font=FONT)
 
 
 def _map(panel: Panel, width: Width) -> alt.LayerChart:
@@ -127,13 +140,8 @@ def cell_size(attention: SentenceAttention, width: Width) -> float:
 
 def label_room(words: Sequence[str], width: Width) -> float:
     """Return the room at the left of a map in which the target words stand."""
-    longest = max((sum(map(_em, word)) for word in words), default=0)
+    longest = max((text_width(word, 1) for word in words), default=0)
     return font_size(width) * (min(LONGEST_LABEL, longest) + 1)
-
-
-def _em(letter: str) -> float:
-    """Return about how wide a letter is, as a share of the size of its font."""
-    return 1.0 if east_asian_width(letter) in "WF" else 0.6
 
 
 def _shades(type_size: float) -> alt.Color:

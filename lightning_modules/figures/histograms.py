@@ -9,15 +9,15 @@ import altair as alt
 from datamodules.corpus_statistics import CorpusStatistics
 from lightning_modules.figures.charts import (
     KEY,
-    TEXT,
     Chart,
     Width,
     data_of,
     highlighting,
     style_of,
 )
+from lightning_modules.figures.hatches import hatches_of
 from lightning_modules.figures.lines import finish_chart, looks_scales
-from lightning_modules.figures.system_looks import COLOURS, legend_of
+from lightning_modules.figures.system_looks import legend_of
 
 
 def count_histogram(
@@ -26,9 +26,9 @@ def count_histogram(
     groups: Sequence[str],
     title: str,
     note: str,
-    width: Width = TEXT,
+    width: Width,
 ) -> Chart:
-    """Draw the number of sentences against their group, a bar for each system.
+    """Draw the number of sentences against their group, a bar for each system, hatched in files.
 
     ``rows`` have ``system`` (its label), ``group``, ``sentences``, and ``bleu`` of these sentences.
     ``labels`` are the systems' by name, in the order of the legend; ``groups`` are all groups in
@@ -38,13 +38,23 @@ def count_histogram(
     highlighted, opacity = highlighting("system")
     legend = legend_of(list(labels.values()), width)
     colour, _, _ = looks_scales(labels)
-    axis = alt.Axis(labelAngle=-45, labelOverlap=False, grid=False)
-    bars = alt.Chart(data_of(rows)).mark_bar()
+    axis = alt.Axis(
+        labelAngle=0,
+        labelOverlap="parity",
+        labelExpr="replace(datum.label, / to <? ?/, '–')",
+        grid=False,
+    )
+    fill = alt.Fill("system:N", title=None, scale=colour, legend=legend)
+    if width != "container":
+        hatches = hatches_of(labels)
+        fill.scale = alt.Scale(domain=list(hatches), range=list(hatches.values()))
+    bars = alt.Chart(data_of(rows)).mark_bar(strokeWidth=0.5)
     chart = bars.encode(
         x=alt.X("group:O", sort=list(groups), title=title, axis=axis).scale(domain=list(groups)),
         xOffset=alt.XOffset("system:N", sort=list(labels.values())),
         y=alt.Y("sentences:Q", title="sentences"),
-        color=alt.Color("system:N", title=None, scale=colour, legend=legend),
+        fill=fill,
+        stroke=alt.Stroke("system:N", title=None, scale=colour, legend=legend),
         opacity=opacity,
         tooltip=[
             alt.Tooltip("system:N"),
@@ -53,14 +63,15 @@ def count_histogram(
             alt.Tooltip("bleu:Q", title="their corpus BLEU", format=".1f"),
         ],
     )
-    said = _description(rows, labels.values(), title)
     note = f"Bars stand in the order of the legend. {note}"
-    return finish_chart(chart.add_params(highlighted), width, note, description=said)
+    subject = f"Number of sentences against {title}."
+    said = _details(rows, labels.values())
+    return finish_chart(chart.add_params(highlighted), width, note, "", subject, said)
 
 
-def _description(rows: Sequence[Mapping[str, Any]], labels: Iterable[str], title: str) -> str:
+def _details(rows: Sequence[Mapping[str, Any]], labels: Iterable[str]) -> str:
     """Return in words which group has most sentences of each system."""
-    said = [f"Number of sentences against {title}."]
+    said = []
     for label in labels:
         own = [row for row in rows if row["system"] == label and row["sentences"]]
         if own:
@@ -70,10 +81,12 @@ def _description(rows: Sequence[Mapping[str, Any]], labels: Iterable[str], title
 
 
 DASHES = ([1, 0], [4, 3])  # lines of the source side, and of the target side
+SPLITS = ("#1c2430", "#00798c", "#b07d00")
+"""Colours of training, validation and test, which are no system's."""
 
 
 def length_histogram(
-    statistics: CorpusStatistics, languages: tuple[str, str], title: str, width: Width = TEXT
+    statistics: CorpusStatistics, languages: tuple[str, str], title: str, width: Width
 ) -> Chart:
     """Draw the share of sentences against their length in words, a line for each split and side."""
     sides = [f"{side} ({code})" for side, code in zip(("source", "target"), languages, strict=True)]
@@ -81,13 +94,16 @@ def length_histogram(
     labels = bin_labels(statistics.bins)
     names = ", ".join(f"'{low}': '{label}'" for low, label in labels.items())
     axis = alt.Axis(
-        labelExpr=f"{{{names}}}[datum.value]", labelAngle=-60, labelOverlap="greedy", grid=False
+        labelExpr=f"{{{names}}}[datum.value]",
+        labelAngle=0,
+        labelOverlap="greedy",
+        labelSeparation=4,
+        grid=False,
     )
-    # The first colour is that of systems without attention.
-    colours = alt.Scale(domain=splits, range=list(COLOURS[1 : len(splits) + 1]))
+    colours = alt.Scale(domain=splits, range=list(SPLITS[: len(splits)]))
     dashes = alt.Scale(domain=sides, range=list(DASHES))
-    kinds = alt.Legend(orient="bottom", columns=1, symbolType="stroke", symbolSize=KEY)
-    legend = alt.Legend(orient="bottom", columns=1)
+    kinds = alt.Legend(orient="bottom", columns=2, symbolType="stroke", symbolSize=KEY)
+    legend = alt.Legend(orient="bottom", columns=3)
     highlighted, opacity = highlighting("split")
     line = alt.Chart(data_of(_points(statistics, sides, labels))).mark_line(
         strokeWidth=style_of(width).line
@@ -106,14 +122,14 @@ def length_histogram(
             alt.Tooltip("share:Q", title="%", format=".3~f"),
         ],
     )
-    return finish_chart(
-        chart.add_params(highlighted), width, "", title, _described(statistics, sides)
-    )
+    subject = f"{title}: share of sentences (%) against sentence length (words)."
+    said = _mean_lengths(statistics, sides)
+    return finish_chart(chart.add_params(highlighted), width, "", title, subject, said)
 
 
-def _described(statistics: CorpusStatistics, sides: Sequence[str]) -> str:
-    """Return the number of sentences and the mean lengths of each split in words."""
-    said = ["Share of sentences (%) against sentence length (words)."]
+def _mean_lengths(statistics: CorpusStatistics, sides: Sequence[str]) -> str:
+    """Return the mean lengths of each split in words."""
+    said = []
     for split, by_side in statistics.splits.items():
         means = ", ".join(
             f"{found.in_words.mean:.1f} words on the {side} side"

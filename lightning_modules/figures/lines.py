@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil, floor, log10
 from statistics import median
-from typing import Any, Literal
+from typing import Any
 
 import altair as alt
 
@@ -13,11 +13,20 @@ from lightning_modules.figures.charts import (
     Chart,
     Width,
     data_of,
+    described,
     highlighting,
     style_of,
     tooltip,
 )
-from lightning_modules.figures.system_looks import end_labels, labels_fit, legend_of, looks_of
+from lightning_modules.figures.system_looks import (
+    baseline_looks,
+    end_labels,
+    labels_fit,
+    legend_of,
+    letter_colours,
+    looks_of,
+)
+from lightning_modules.figures.text_sizes import in_lines
 from lightning_modules.metrics.bootstrap import Estimate, ScoredGroup
 from lightning_modules.metrics.contrast_choices import RIGHT_CHOICES
 
@@ -61,13 +70,21 @@ class Lines:
     from_zero: bool  # whether the vertical axis begins at 0
     title: str = ""
     note: str = ""  # where the numbers come from: it goes into the caption
+    baselines: Mapping[str, Sequence[Point]] = field(default_factory=dict)
+    """Points of dashed lines by their labels: ``point`` without an interval."""
     others: Sequence[alt.Chart] = field(default=())  # layers below the lines
     reached: Sequence[float] = ()  # values of `others` that the vertical axis must reach
+
+    @property
+    def subject(self) -> str:
+        """What is drawn, in a sentence."""
+        return f"{self.y_title} against {_begun_small(self.x['title'])}."
 
     @property
     def range(self) -> Range:
         """The range of the vertical axis."""
         ends = [p[k] for p in self.points for k in ENDS]
+        ends += [p["score"] for points in self.baselines.values() for p in points]
         values = [*(value for value in ends if value is not None), *self.reached]
         return rounded_out(0.0 if self.from_zero else min(values), max(values))
 
@@ -84,9 +101,9 @@ class Lines:
         return rounded_out(min(inside), max(inside))
 
     @property
-    def description(self) -> str:
+    def details(self) -> str:
         """The main numbers in words: the first and the last score of each system."""
-        said = [f"{self.y_title} against {self.x['title']}."]
+        said = []
         for label in self.labels.values():
             solid = self._solid(label)
             if solid:
@@ -99,6 +116,11 @@ class Lines:
 
     def _solid(self, label: str) -> list[Point]:
         return [each for each in self.points if each["system"] == label and not each["thin"]]
+
+
+def _begun_small(title: str) -> str:
+    title = title.partition(";")[0]
+    return title if title[:2].isupper() else title[:1].lower() + title[1:]
 
 
 def _score(each: Point) -> float:
@@ -143,50 +165,60 @@ def draw_lines(lines: Lines, width: Width, magnified: Range | None = None) -> Ch
     A line is the mean over seeds, its band the 95% interval. A thin bar goes from the lowest to the
     highest seed. A thin group has a hollow mark, which no line reaches.
     """
-    ends, labelled = magnified or lines.range, labels_fit(lines.labels, width)
+    ends, names = magnified or lines.range, [*lines.labels.values(), *lines.baselines]
+    labelled = labels_fit(names, width)
     y = alt.Scale(domain=list(ends), nice=False, zero=False)
+    points = [*lines.points, *(p for points in lines.baselines.values() for p in points)]
+    colours = letter_colours(lines.labels, lines.baselines)
     layers = [
         *lines.others,
-        *_layers(lines, width, y, named=labelled and not magnified),
-        *(end_labels(lines.points, lines.labels, lines.x, ends, width) if labelled else ()),
+        *_layers(lines, width, y, bool(magnified), labelled and not magnified),
+        *(end_labels(points, colours, lines.x, ends, width) if labelled else ()),
     ]
-    title, description = lines.title, lines.description
+    title, details = lines.title, lines.details
     if magnified:
         between = f"{ends[0]:g} to {ends[1]:g}"
         title = f"{title or lines.y_title} from {between}, magnified"
-        description = f"{description} The figure shows {between} alone."
+        details = f"{details} The figure shows {between} alone."
     chart = alt.layer(*layers, data=data_of(lines.points))
-    return finish_chart(chart, width, lines.note, title, description)
+    return finish_chart(chart, width, lines.note, title, lines.subject, details)
 
 
-def _layers(lines: Lines, width: Width, y: alt.Scale, named: bool) -> list[alt.Chart]:
+def _layers(
+    lines: Lines, width: Width, y: alt.Scale, magnified: bool, named: bool
+) -> list[alt.Chart]:
     """Return the layers of lines; ``named``: a label stands at the end of every line."""
-    style, labels = style_of(width), list(lines.labels.values())
+    style, labels = style_of(width), [*lines.labels.values(), *lines.baselines]
     highlighted, clear = highlighting("system")
-    colour, shape, dash = looks_scales(lines.labels)
+    colour, shape, dash = looks_scales(lines.labels, lines.baselines)
     legend = legend_of(labels, width, beside=named)
     pale = alt.when(highlighted).then(alt.value(0.16)).otherwise(alt.value(0.03))
+    dashes = alt.StrokeDash("system:N", title=None, scale=dash, legend=legend)
+    encodings = {
+        "x": lines.x,
+        "y": alt.Y(
+            "score:Q", title=in_lines(lines.y_title, style.height, style.type), scale=y
+        ),
+        "color": alt.Color("system:N", title=None, scale=colour, legend=legend),
+        "opacity": clear,
+    }
     base = alt.Chart().encode(
-        x=lines.x,
-        y=alt.Y("score:Q", title=lines.y_title, scale=y),
-        color=alt.Color("system:N", title=None, scale=colour, legend=legend),
-        opacity=clear,
+        **encodings,
         tooltip=tooltip("system", "group", numbers={"score": lines.y_title, **ENDS}),
     )
     # Nulls break the line.
     joined = base.transform_calculate(
         **{key: f"datum.thin ? null : datum.{key}" for key in ("score", "low", "high")}
     )
-    band = joined.mark_area(clip=True).encode(y=alt.Y("low:Q"), y2="high:Q", opacity=pale)
-    line = joined.mark_line(strokeWidth=style.line, clip=True).encode(
-        strokeDash=alt.StrokeDash("system:N", title=None, scale=dash, legend=legend)
-    )
-    seeds = base.mark_rule(strokeWidth=0.75 * style.line, clip=True).encode(
+    # What is magnified leaves the plot; else a mark at 100 is whole.
+    band = joined.mark_area(clip=magnified).encode(y=alt.Y("low:Q"), y2="high:Q", opacity=pale)
+    line = joined.mark_line(strokeWidth=style.line, clip=magnified).encode(strokeDash=dashes)
+    seeds = base.mark_rule(strokeWidth=0.75 * style.line, clip=magnified).encode(
         y="worst seed:Q", y2="best seed:Q"
     )
     interval = (
         base.transform_filter("datum.thin")
-        .mark_rule(strokeWidth=0.5 * style.line, strokeDash=[1, 2], clip=True, aria=False)
+        .mark_rule(strokeWidth=0.5 * style.line, strokeDash=[1, 2], clip=magnified, aria=False)
         .encode(y="low:Q", y2="high:Q")
     )
     hollow = (
@@ -194,16 +226,28 @@ def _layers(lines: Lines, width: Width, y: alt.Scale, named: bool) -> list[alt.C
         .then(alt.value("white"))
         .otherwise(alt.Fill("system:N", scale=colour, legend=legend))
     )
-    marks = base.mark_point(size=style.mark, strokeWidth=style.line / 2, clip=True).encode(
+    marks = base.mark_point(size=style.mark, strokeWidth=style.line / 2, clip=magnified).encode(
         shape=alt.Shape("system:N", title=None, scale=shape, legend=legend), fill=hollow
     )
-    return [band, line, seeds, interval, marks.add_params(highlighted)]
+    baselines = [
+        alt.Chart(data_of(points))
+        .mark_line(strokeWidth=style.line / 2, clip=magnified)
+        .encode(
+            **encodings,
+            strokeDash=dashes,
+            tooltip=tooltip("system", "group", numbers={"score": lines.y_title}),
+        )
+        for points in lines.baselines.values()
+    ]
+    return [*baselines, band, line, seeds, interval, marks.add_params(highlighted)]
 
 
-def looks_scales(labels: Mapping[str, str]) -> tuple[alt.Scale, alt.Scale, alt.Scale]:
-    """Return scales from labels to colours, marks and dashes, given labels by name."""
-    looks = looks_of(labels).values()
-    domain = list(labels.values())
+def looks_scales(
+    labels: Mapping[str, str], baselines: Collection[str] = ()
+) -> tuple[alt.Scale, alt.Scale, alt.Scale]:
+    """Return scales from labels to colours, marks and dashes, given labels of systems by name."""
+    looks = [*looks_of(labels).values(), *baseline_looks(baselines).values()]
+    domain = [*labels.values(), *baselines]
     return (
         alt.Scale(domain=domain, range=[look.colour for look in looks]),
         alt.Scale(domain=domain, range=[look.shape for look in looks]),
@@ -212,11 +256,18 @@ def looks_scales(labels: Mapping[str, str]) -> tuple[alt.Scale, alt.Scale, alt.S
 
 
 def finish_chart(
-    chart: Chart, width: Width, note: str, title: str = "", description: str = ""
+    chart: Chart,
+    width: Width,
+    note: str,
+    title: str = "",
+    subject: str = "",
+    details: str = "",
 ) -> Chart:
-    """Set the sizes of a figure, a ``title`` above it, and its ``description`` in words.
+    """Set the sizes of a figure, a ``title`` above it, its caption and its description.
 
-    The ``note`` on the origin of the numbers goes into the caption, not into the picture.
+    Both begin with the ``subject``, a sentence on what is drawn; the caption continues with the
+    ``note``, how to read it and where the numbers come from, and the description with the
+    ``details``, the main numbers in words. Neither is in the picture.
     """
     style = style_of(width)
     given: dict[str, Any] = {"width": width, "height": style.height, "config": style.config}
@@ -225,40 +276,8 @@ def finish_chart(
         given["padding"] = 1
     if title:
         given["title"] = title
-    if description:
-        given["description"] = description
-    given["usermeta"] = {"caption": note}
-    whole: Chart = chart.properties(**given)
+    whole: Chart = described(chart, width, note, subject, details).properties(**given)
     return whole
-
-
-def reference_line(
-    name: str, points: Sequence[dict[str, Any]], y_title: str, width: Width
-) -> list[alt.Chart]:
-    """Return the line and its name, as layers below the lines of systems.
-
-    The name stands where the line is highest: at the bottom of a figure lines run together.
-    ``points`` are from left to right: ``place``, ``score``, whose title is ``y_title``, and
-    ``group`` for readers.
-    """
-    x, y = alt.X("place:Q"), alt.Y("score:Q")
-    style = style_of(width)
-    said = tooltip("name", "group", numbers={"score": y_title})
-    line = alt.Chart(data_of([{"name": name, **each} for each in points])).mark_line(
-        strokeWidth=style.line / 2, strokeDash=[4, 3], color=GREY, clip=True
-    )
-    highest = max(points, key=lambda point: point["score"])
-    align: Literal["left", "center", "right"] = "center"
-    if highest in (points[0], points[-1]):  # the name runs inwards
-        align = "left" if highest == points[0] else "right"
-    texts = [
-        alt.Chart(data_of([highest]))
-        .mark_text(text=name, align=align, baseline="bottom", dy=-3, fontSize=style.type, **look)
-        .encode(x=x, y=y)
-        # White around the letters, where the rule of a training limit crosses them.
-        for look in ({"stroke": "white", "strokeWidth": 4, "aria": False}, {"color": GREY})
-    ]
-    return [line.encode(x=x, y=y, tooltip=said), *texts]
 
 
 CHANCE = 50  # percentage of right choices of a model that knows nothing
@@ -277,11 +296,18 @@ def distance_lines(groups: Sequence[ScoredGroup], labels: Mapping[str, str], not
         for name, label in labels.items()
         if (estimate := each.estimate(name)) is not None
     ]
+    places = [each["place"] for each in points]
+    scale = alt.Scale(domain=with_margins(places or [0]), nice=False)
     rule = alt.Chart(data_of([{"score": CHANCE}])).mark_rule(strokeDash=[5, 4], color=GREY)
     return Lines(
         labels,
         points,
-        alt.X("place:Q", title="Distance (words)", axis=alt.Axis(grid=False, tickMinStep=1)),
+        alt.X(
+            "place:Q",
+            title="Distance (words)",
+            scale=scale,
+            axis=alt.Axis(values=sorted(set(places)), grid=False, labelOverlap="greedy"),
+        ),
         RIGHT_CHOICES.label,
         RIGHT_CHOICES.from_zero,
         note=note,

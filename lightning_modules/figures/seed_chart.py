@@ -6,6 +6,7 @@ import altair as alt
 
 from lightning_modules.figures.charts import Chart, Width, data_of, style_of, tooltip
 from lightning_modules.figures.lines import finish_chart, looks_scales
+from lightning_modules.figures.system_looks import LONGEST_LABEL
 from lightning_modules.metrics.bootstrap import Estimate
 
 ROW = 2.6  # height of a system's row, in sizes of type
@@ -34,11 +35,12 @@ def seed_chart(
     ]
     style = style_of(width)
     colour, shape, _ = looks_scales(labels)
+    limit = 22 * style.type if width == "container" else LONGEST_LABEL * width
     y = alt.Y(
         "system:N",
         sort=shown,
         title=None,
-        axis=alt.Axis(ticks=False, domain=False, grid=False, labelLimit=22 * style.type),
+        axis=alt.Axis(ticks=False, domain=False, grid=False, labelLimit=limit),
     )
     x = alt.X("score:Q", title=title, scale=alt.Scale(zero=False, padding=10))
     hue = alt.Color("system:N", scale=colour, legend=None)
@@ -63,15 +65,9 @@ def seed_chart(
         ),
     )
     said = " ".join(
-        [
-            f"{title} of each seed.",
-            *(
-                f"{label}: {', '.join(f'{score:.1f}' for score in scores[label][0].seeds)}."
-                for label in shown
-            ),
-        ]
+        f"{label}: {', '.join(f'{score:.1f}' for score in scores[label][0].seeds)}."
+        for label in shown
     )
-    drawn: Chart = finish_chart(chart, width, note, description=said).properties(
-        height=ROW * style.type * len(shown)
-    )
+    finished = finish_chart(chart, width, note, "", f"{title} of each seed.", said)
+    drawn: Chart = finished.properties(height=ROW * style.type * len(shown))
     return drawn

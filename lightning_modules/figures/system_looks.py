@@ -1,17 +1,22 @@
 """The look of each system: a colour, mark and dash, the same in every figure; legends, labels."""
 
+import json
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from hashlib import sha256
-from itertools import product
+from itertools import cycle, product
 from typing import Any, NamedTuple
 
 import altair as alt
 
-from lightning_modules.figures.charts import Width, data_of, style_of
+from lightning_modules.figures.charts import GREY, Width, data_of, style_of
+from lightning_modules.figures.text_sizes import text_width
 
 COLOURS = ("#333333", "#1248e0", "#a02a04", "#0f9f70", "#b468bf", "#600c7b", "#f05a1e")
 """Each has a contrast of 3:1 with white; colour-blind readers can tell them apart."""
+LETTERS = {"#0f9f70": "#0b8058", "#b468bf": "#a04eac", "#f05a1e": "#c8430b"}
+"""Darker shades for letters, which take a contrast of 4.5:1."""
 SHAPES = (
     "circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right",
     "triangle-left",
@@ -25,7 +30,7 @@ class Look(NamedTuple):
 
     colour: str
     shape: str
-    dash: tuple[int, ...]
+    dash: tuple[float, ...]
 
 
 _SYSTEMS = (
@@ -73,6 +78,7 @@ LOOKS = {
     for name, dash in zip(names, DASHES, strict=False)
 }
 """Looks of the files of ``conf/model``; published sizes have dashes."""
+_VARIANTS = set(LOOKS.values())
 EVERY_LOOK = [Look(c, s, d) for d, s, c in product(DASHES, SHAPES, COLOURS)]
 
 
@@ -80,7 +86,7 @@ def looks_of(names: Iterable[str]) -> dict[str, Look]:
     """Return the look of each system; no two of one figure look alike.
 
     A name without a look of its own gets one chosen by a hash of the name, in a colour and with a
-    mark that no other system of the figure has, if any are left.
+    mark that no other system of the figure has, if any are left, and that is no variant's look.
     """
     names = list(names)
     looks = {name: LOOKS[name] for name in names if name in LOOKS}
@@ -96,6 +102,7 @@ def _free_look(name: str, used: list[Look]) -> Look:
         EVERY_LOOK[first:] + EVERY_LOOK[:first],
         key=lambda look: (
             look in used,
+            look in _VARIANTS,
             colours[look.colour],
             shapes[look.shape],
             look.dash != PLAIN,
@@ -103,51 +110,89 @@ def _free_look(name: str, used: list[Look]) -> Look:
     )
 
 
-LETTER, SYMBOL, AXIS = 0.54, 2.6, 4.5
-"""Shares of the type: width of a letter, of a symbol with its space, of the axis beside a plot."""
+BASELINE_DASHES = ((4, 3), (1.5, 2), (6, 2, 1.5, 2))
+
+
+def baseline_looks(labels: Iterable[str]) -> dict[str, Look]:
+    """Return the looks of baselines by their labels: dashed lines in grey, without marks."""
+    looks = zip(labels, cycle(BASELINE_DASHES))
+    return {label: Look(GREY, "stroke", dash) for label, dash in looks}
+
+
+def letter_colours(labels: Mapping[str, str], baselines: Iterable[str] = ()) -> dict[str, str]:
+    """Return the colours of names by label, given the systems' labels by name."""
+    looks = {labels[name]: look for name, look in looks_of(labels).items()}
+    looks |= baseline_looks(baselines)
+    return {label: LETTERS.get(look.colour, look.colour) for label, look in looks.items()}
+
+
+AXIS = 4.2  # room of an axis with numbers and a title beside the plot, in sizes of type
+SYMBOL = 1.4  # room of a symbol of a legend before its label, in sizes of type
+PAGE = 640
+"""Width of the plot on a page, nearly."""
+ROOMY = 1.15  # how much wider the fonts of browsers may be
+_YEARS = re.compile(r" \([^()]*et al\.\)")
 
 
 def legend_of(labels: Sequence[str], width: Width, beside: bool = False) -> alt.Legend | None:
     """Return a legend in as few rows as the width needs.
 
-    With labels ``beside`` its lines, a figure in a file has a legend in one row or none.
+    With labels ``beside`` its lines, a figure in a file has a legend in one row or none. A narrow
+    figure leaves out authors in brackets, where the labels differ without them.
     """
     style = style_of(width)
+    shown = _shortened(labels) if not style.labelled else list(labels)
     by_columns = {
-        columns: _width(labels, columns, style.type) for columns in range(1, len(labels) + 1)
+        columns: _width(shown, columns, style.type) for columns in range(1, len(shown) + 1)
     }
+    limit = 0.0
     if width == "container":
         columns: int | alt.ExprRef = alt.ExprRef(_chosen(by_columns))
     else:
-        columns = max((n for n, needed in by_columns.items() if needed <= width), default=1)
+        room = width - AXIS * style.type
+        columns = max((n for n, needed in by_columns.items() if needed <= room), default=1)
+        limit = room - SYMBOL * style.type
         if beside and columns < len(labels):
             return None
     # symbolOpacity: the band is pale, but its symbol in the legend must not be pale.
-    return alt.Legend(
+    legend = alt.Legend(
         orient="bottom",
         columns=columns,
         symbolOpacity=1,
         symbolLimit=len(labels),  # Vega's own limit is 30
         columnPadding=style.type,
-        labelLimit=0,
+        labelLimit=limit,
     )
+    if shown != list(labels):
+        names = json.dumps(dict(zip(labels, shown, strict=True)))
+        legend.labelExpr = f"{names}[datum.label]"
+    return legend
+
+
+def _shortened(labels: Sequence[str]) -> list[str]:
+    short = [_YEARS.sub("", label) for label in labels]
+    return short if len(set(short)) == len(set(labels)) else list(labels)
 
 
 def _width(labels: Sequence[str], columns: int, type: float) -> float:
     """Return the width of a legend with as many columns, each as wide as its widest label."""
-    widest = [max(map(len, labels[column::columns])) for column in range(columns)]
-    return type * (LETTER * sum(widest) + SYMBOL * columns + AXIS)
+    widest = [
+        max(text_width(label, type) for label in labels[column::columns])
+        for column in range(columns)
+    ]
+    return sum(widest) + type * (SYMBOL * columns + columns - 1)
 
 
 def _chosen(by_columns: dict[int, float]) -> str:
     """Return the most columns that fit the page, as an expression of Vega."""
     chosen = "1"
     for columns, needed in by_columns.items():
-        chosen = f"containerSize()[0] >= {needed:.0f} ? {columns} : {chosen}"
+        chosen = f"containerSize()[0] >= {ROOMY * needed + 54:.0f} ? {columns} : {chosen}"
     return chosen
 
 
 LABEL_GAP = 1.15  # least distance of two labels, as a share of the type
+LONGEST_LABEL = 0.45  # of a label beside the lines, as a share of the width of a file
 ROOM = "containerSize()[0] >= 600"
 """Whether a page is wide enough for labels beside the plot; a phone shows the legend alone."""
 
@@ -155,12 +200,27 @@ ROOM = "containerSize()[0] >= 600"
 def labels_fit(labels: Collection[str], width: Width) -> bool:
     """Return whether each line can have its label at its end; else the legend names them all."""
     style = style_of(width)
-    return style.labelled and (len(labels) - 1) * LABEL_GAP * style.type <= style.height
+    if not style.labelled or (len(labels) - 1) * LABEL_GAP * style.type > style.height:
+        return False
+    return width == "container" or _longest(labels, style.type) <= LONGEST_LABEL * width
+
+
+def plot_room(labels: Collection[str], width: Width) -> float:
+    """Return about how wide the plot is, beside its axis and the labels of its lines."""
+    if width == "container":
+        return PAGE
+    style = style_of(width)
+    beside = _longest(labels, style.type) + 4 if labels_fit(labels, width) else 0
+    return width - AXIS * style.type - beside
+
+
+def _longest(labels: Iterable[str], type: float) -> float:
+    return max((text_width(label, type) for label in labels), default=0)
 
 
 def end_labels(
     points: Sequence[Mapping[str, Any]],
-    labels: Mapping[str, str],
+    colours: Mapping[str, str],
     x: alt.X,
     ends: tuple[float, float],
     width: Width,
@@ -169,7 +229,8 @@ def end_labels(
     """Return layers that write the label of each line beside its last point, right of the plot.
 
     ``points`` are those of the lines, each line's from left to right; ``y`` is their field on the
-    vertical axis, whose least and greatest values are ``ends``.
+    vertical axis, whose least and greatest values are ``ends``. ``colours`` are those of the
+    letters by label.
     """
     style = style_of(width)
     last: dict[str, Mapping[str, Any]] = {}
@@ -183,11 +244,10 @@ def end_labels(
     wanted = [(ends[1] - each[y]) * unit for each in shown]
     places = spread(wanted, LABEL_GAP * style.type, style.height)
     rows = [
-        {**each, "at": ends[1] - place / unit} for each, place in zip(shown, places, strict=True)
+        {**each, "at": ends[1] - place / unit, "colour": colours[each["system"]]}
+        for each, place in zip(shown, places, strict=True)
     ]
-    looks = looks_of(labels)
-    scale = alt.Scale(domain=list(labels.values()), range=[looks[name].colour for name in labels])
-    base = alt.Chart(data_of(rows)).encode(color=alt.Color("system:N", scale=scale))
+    base = alt.Chart(data_of(rows)).encode(color=alt.Color("colour:N", scale=None))
     if width == "container":
         base = base.transform_filter(ROOM)
     leader = base.mark_rule(strokeWidth=0.5 * style.line, strokeDash=[1, 2]).encode(

@@ -22,8 +22,8 @@ from datamodules.errors import UserError
 from datamodules.files import write_text
 from datamodules.lines import read_lines
 from datamodules.tokenization import Tokenizers
-from lightning_modules.figures.charts import save_chart
 from lightning_modules.figures.heat_map import attention_map
+from lightning_modules.figures.picture_files import FigureWidths, save_chart
 from lightning_modules.metrics import word_alignment as links
 from lightning_modules.metrics.metric import ratio
 from lightning_modules.metrics.word_alignment import Gold
@@ -122,6 +122,7 @@ def align(config: DictConfig) -> None:
     folder = Path(HydraConfig.get().runtime.output_dir)
     prepare_process(config)
     check_arguments(config)
+    widths = FigureWidths.of(config)
     trained = load_trained(config.checkpoint)
     text = read_text(config.sources, config.targets, trained)
     gold = read_gold(config.gold, text)
@@ -139,7 +140,8 @@ def align(config: DictConfig) -> None:
         title = f"sentence {number}"
         if alignment.layers * alignment.heads > 1:
             title += f", layer {alignment.view.layer}, head {alignment.view.head}"
-        save_chart(attention_map(attention, label, title), folder / f"heat_map_{number}")
+        chart = attention_map(attention, label, title, widths.points[""])
+        save_chart(chart, folder / f"heat_map_{number}")
     is_output = config.sources is None and config.targets == "hypothesis"
     search = search_of(trained) if is_output else FORCED
     summary = summarise(alignment, trained.config.variant, search)

@@ -9,9 +9,10 @@ from typing import Any
 from omegaconf import DictConfig
 
 from datamodules.files import write_text
-from lightning_modules.figures.charts import PAPER, Chart, save_chart
+from lightning_modules.figures.charts import Chart
 from lightning_modules.figures.forest_chart import forest_chart
 from lightning_modules.figures.ladder_chart import DataChart, shared_charts
+from lightning_modules.figures.picture_files import FigureWidths, save_figures
 from lightning_modules.runs.paths import FIGURES, REPORT, TABLES
 from lightning_modules.tracking.names import with_interval
 from sweeps.claims.cards import card_of
@@ -39,7 +40,9 @@ NAMED = [str(outcome) for outcome in Outcome if outcome.decided]
 """Outcomes whose claims the page names before anything else."""
 
 
-def write_scoreboard(results: Sequence[ClaimResult], scale: Scale, out: Path) -> Path:
+def write_scoreboard(
+    results: Sequence[ClaimResult], scale: Scale, widths: FigureWidths, out: Path
+) -> Path:
     """Write tables, figures, findings and the page into ``out``; return the page.
 
     Each file is written whole or not at all.
@@ -50,8 +53,9 @@ def write_scoreboard(results: Sequence[ClaimResult], scale: Scale, out: Path) ->
     write_text(out / TABLES / f"{seeds.name}.csv", files[seeds.name])
     write_text(out / FINDINGS, findings(results, scale))
     if effects := effects_of(results):
-        for end, width in PAPER.items():
-            save_chart(forest_chart(effects, width), out / FIGURES / f"{FOREST}{end}")
+        save_figures(
+            lambda width: {FOREST: forest_chart(effects, width)}, widths, out / FIGURES
+        )
     write_text(out / REPORT, _page(in_order(results), scale, files))
     return out / REPORT
 

@@ -9,12 +9,12 @@ from omegaconf import DictConfig
 from rich.console import Console
 
 from datamodules.files import write_text
-from lightning_modules.figures.charts import (
+from lightning_modules.figures.charts import as_spec
+from lightning_modules.figures.picture_files import (
     CAPTION,
     ENDINGS,
     NARROW,
     Pictures,
-    as_spec,
     draw,
     write_pictures,
 )
@@ -47,7 +47,7 @@ def write_all(report: Report, out: Path) -> None:
         for part in report.parts:
             for name, chart in part.files.items():
                 with part.errors_in_one_line():
-                    drawings.append((part, name, thread.submit(draw, as_spec(chart))))
+                    drawings.append((part, name, thread.submit(draw, as_spec(chart), name)))
         script.result()
         page = render_report(report)
     pictures = {}

@@ -12,7 +12,8 @@ from pydantic import BaseModel
 
 from datamodules.errors import UserError, validated
 from datamodules.plugs import find_plug, make_plug
-from lightning_modules.figures.charts import COLUMN, NARROW, TEXT, Chart
+from lightning_modules.figures.charts import Chart
+from lightning_modules.figures.picture_files import NARROW, FigureWidths
 from sweeps.comparison.tables import Table
 from sweeps.report.findings import Findings
 from sweeps.report.sections import Section
@@ -26,6 +27,7 @@ class ReportSettings(BaseModel, extra="forbid"):
     sections: dict[str, str]  # dotted paths of the sections, by any names, in the order of the page
     run_sections: dict[str, str]  # the same for the page of one run
     run_page: str | None  # dotted path of what writes the page of a run
+    figure_widths: FigureWidths
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +37,7 @@ class Part:
     name: str  # the name of the section in `report.sections`
     setting: str  # override that names the section, such as `report.sections.mine=my_section.Mine`
     section: Section
+    widths: FigureWidths
 
     @cached_property
     def tables(self) -> dict[str, Table]:
@@ -46,12 +49,12 @@ class Part:
     @cached_property
     def figures(self) -> dict[str, Chart]:
         """The figures by the names of their files, as wide as the text of a paper."""
-        return self._checked(lambda: self.section.figures(TEXT))
+        return self._checked(lambda: self.section.figures(self.widths.points[""]))
 
     @cached_property
     def files(self) -> dict[str, Chart]:
         """The figures by the names of their files, in both widths of a paper."""
-        narrow = self._checked(lambda: self.section.figures(COLUMN))
+        narrow = self._checked(lambda: self.section.figures(self.widths.points[NARROW]))
         return self.figures | {f"{name}{NARROW}": chart for name, chart in narrow.items()}
 
     @cached_property
@@ -126,7 +129,7 @@ def make_report(findings: Findings, settings: ReportSettings) -> Report:
     for name, path in getattr(settings, group).items():
         setting = f"report.{group}.{name}"
         section = make_plug(setting, path, find_plug(setting, path, {}, Section), findings)
-        parts.append(Part(name, f"{setting}={path}", section))
+        parts.append(Part(name, f"{setting}={path}", section, settings.figure_widths))
     return Report(findings, parts)
 
 

@@ -10,7 +10,8 @@ from omegaconf import DictConfig
 
 from datamodules.errors import UserError, validated
 from datamodules.files import write_text
-from lightning_modules.figures.charts import PNG_SCALE, as_spec
+from lightning_modules.figures.charts import as_spec
+from lightning_modules.figures.picture_files import PNG_SCALE
 from lightning_modules.runs.files import read_curve, read_result
 from lightning_modules.runs.job import command
 from lightning_modules.runs.paths import REPORT, RESULT

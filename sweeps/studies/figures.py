@@ -305,8 +305,8 @@ def _curve(points: Sequence[SearchPoint], objective: str, pace: str, width: Widt
         f"{name}: {end.expected:.4g} after {getattr(end, pace):,}." for name, end in ends.items()
     )
     chart = alt.layer(band, shown.mark_line(strokeWidth=2), marks, data=data)
-    description = f"{titles['expected']} against {titles[pace]}. {last_points}"
-    return finish_chart(chart, width, note, description=description)
+    subject = f"{titles['expected']} against {titles[pace]}."
+    return finish_chart(chart, width, note, "", subject, last_points)
 
 
 def expected_best(values: Sequence[float], largest: bool) -> tuple[list[float], list[float]]:

@@ -13,7 +13,14 @@ from omegaconf import OmegaConf
 from optuna.trial import FrozenTrial, TrialState
 
 from datamodules.files import write_text
-from lightning_modules.figures.charts import ENDINGS, PAPER, save_chart
+from lightning_modules.figures.picture_files import (
+    CAPTION,
+    ENDINGS,
+    FLOAT,
+    FigureWidths,
+    save_chart,
+    save_figures,
+)
 from lightning_modules.runs.job import command
 from lightning_modules.runs.paths import CONF, FIGURES, REPORT, STUDIES, TABLES
 from lightning_modules.runs.redaction import redacted
@@ -342,7 +349,7 @@ def _studies_table(outcomes: Sequence[StudyOutcome]) -> Table:
     return Table(STUDIES, "Studies", columns, rows, {"objective": first}, note)
 
 
-def write_outcome(outcome: StudyOutcome) -> Path:
+def write_outcome(outcome: StudyOutcome, widths: FigureWidths) -> Path:
     """Write ``tables/``, ``figures/`` and ``report.html`` into the study's folder; return the page.
 
     Each file is written whole or not at all.
@@ -350,15 +357,13 @@ def write_outcome(outcome: StudyOutcome) -> Path:
     folder, section = outcome.folder, study_section([outcome])
     write_tables([outcome.trials_table, section.performance], folder / TABLES)
     write_text(folder / REPORT, render_outcome(outcome, section))
-    for end, width in PAPER.items():
-        for name, chart in section.curves(width).items():
-            save_chart(chart, folder / FIGURES / f"{name}{end}")
+    save_figures(section.curves, widths, folder / FIGURES)
     for figure in section.figures[outcome.sweep.name]:
         stem = folder / FIGURES / figure.name
         if figure.chart is not None:
             save_chart(figure.chart, stem)
             continue
-        for ending in ENDINGS:  # of an earlier outcome
+        for ending in (*ENDINGS, CAPTION, FLOAT):  # of an earlier outcome
             stem.with_name(f"{stem.name}.{ending}").unlink(missing_ok=True)
     return folder / REPORT
 

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from datamodules.errors import UserError, validated
+from lightning_modules.figures.picture_files import FigureWidths
 from lightning_modules.runs.job import given_overrides
 from lightning_modules.runs.paths import RESULT
 from lightning_modules.runs.settings import key_of, settings
@@ -200,7 +201,7 @@ def _judge(
     if config.learning_rates is not None:
         results = [replace(one, tuned=True) for one in results]
     print_results(results, scale, console)
-    page = write_scoreboard(results, scale, out)
+    page = write_scoreboard(results, scale, FigureWidths.of(config), out)
     if is_wandb(config.logger):
         publish_scoreboard(results, scale, out, config.logger)
     for line in (summary(results, scale), f"open {page} in a browser"):

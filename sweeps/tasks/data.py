@@ -14,8 +14,8 @@ from rich.console import Console
 from datamodules.batching import Sequences
 from datamodules.tokenization import SPECIALS, UNK, Tokenizer
 from datamodules.translation_data import TranslationData
-from lightning_modules.figures.charts import PAPER, save_chart
 from lightning_modules.figures.histograms import length_histogram
+from lightning_modules.figures.picture_files import FigureWidths, save_figures
 from lightning_modules.runs.files import write_record
 from lightning_modules.runs.paths import FIGURES, TABLES
 from lightning_modules.runs.redaction import redacted
@@ -67,6 +67,7 @@ def data(config: DictConfig) -> None:
     Raises ``UserError`` for text that cannot be used.
     """
     folder = Path(HydraConfig.get().runtime.output_dir)
+    widths = FigureWidths.of(config)
     prepared = build_data(config)
     prepared.check_batches()
     summary = DataSummary(
@@ -76,7 +77,7 @@ def data(config: DictConfig) -> None:
     )
     found = summary.data
     tables = [corpora_table([found]), splits_table(found), *cleaning_tables(found)]
-    _write(summary, tables, folder)
+    _write(summary, tables, widths, folder)
     _print(summary, tables, folder, Console())
     if is_wandb(config.logger):
         _track(config, found, tables, folder)
@@ -121,14 +122,18 @@ def cut_lines(sequences: Sequences, tokenizer: Tokenizer) -> list[str]:
     return lines
 
 
-def _write(summary: DataSummary, tables: Sequence[Table], folder: Path) -> None:
-    found = summary.data
-    assert found.statistics is not None
-    languages = found.source, found.target
+def _write(
+    summary: DataSummary, tables: Sequence[Table], widths: FigureWidths, folder: Path
+) -> None:
+    found, statistics = summary.data, summary.data.statistics
+    assert statistics is not None
+    languages, title = (found.source, found.target), f"Lengths of {found.name}"
     write_tables(tables, folder / TABLES)
-    for end, width in PAPER.items():
-        chart = length_histogram(found.statistics, languages, f"Lengths of {found.name}", width)
-        save_chart(chart, folder / FIGURES / f"{HISTOGRAM}{end}")
+    save_figures(
+        lambda width: {HISTOGRAM: length_histogram(statistics, languages, title, width)},
+        widths,
+        folder / FIGURES,
+    )
     write_record(folder / SUMMARY, summary)
 
 

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from datamodules.errors import UserError
+from lightning_modules.figures.picture_files import FigureWidths
 from lightning_modules.runs.files import find_runs, write_record
 from lightning_modules.runs.job import given_overrides
 from lightning_modules.runs.paths import FAILURE
@@ -76,7 +77,7 @@ def study(config: DictConfig) -> None:
         jobs = [JobPlan([*given, f"sweep.worker={n}"], out / f"worker-{n}") for n in workers]
         run_jobs(config, jobs, StudyView(plans, out))
     outcomes = find_outcomes(plans, out, kind_of(config))
-    print_outcomes(outcomes, Console())
+    print_outcomes(outcomes, FigureWidths.of(config), Console())
     if tuned is not None:
         _train_best(config, plans, tuned, outcomes, out)
     if without := [outcome.sweep.name for outcome in outcomes if not outcome.best]:
@@ -125,7 +126,9 @@ def _train_best(
     compare_jobs(config, find_runs(out), out)
 
 
-def print_outcomes(outcomes: Sequence[StudyOutcome], console: Console) -> None:
+def print_outcomes(
+    outcomes: Sequence[StudyOutcome], widths: FigureWidths, console: Console
+) -> None:
     """Print the failed trials of studies, then the best ones, and write the studies' pages."""
     failed = [
         (f"trial {slot} of study {outcome.sweep.name}", why)
@@ -137,6 +140,7 @@ def print_outcomes(outcomes: Sequence[StudyOutcome], console: Console) -> None:
         console.print(each, no_wrap=True, overflow="ellipsis")
     for outcome in outcomes:
         _print_outcome(outcome, console, (MOST_LINES - len(first)) // len(outcomes))
+        print_page(write_outcome(outcome, widths), console)
 
 
 def _print_outcome(outcome: StudyOutcome, console: Console, lines: int) -> None:
@@ -150,7 +154,6 @@ def _print_outcome(outcome: StudyOutcome, console: Console, lines: int) -> None:
     for best in outcome.best[:MOST_BEST]:
         line = f"best: trial {best.slot}, {best.scores}; {best.command}"
         print_line(line, console)
-    print_page(write_outcome(outcome), console)
 
 
 def _table(outcome: StudyOutcome, rows: int) -> Table:

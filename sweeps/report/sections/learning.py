@@ -9,9 +9,15 @@ from typing import Any, Literal, NamedTuple
 import altair as alt
 from typing_extensions import override
 
-from lightning_modules.figures.charts import KEY, TEXT, Chart, Width, data_of, style_of
+from lightning_modules.figures.charts import KEY, Chart, Width, data_of, style_of
 from lightning_modules.figures.lines import finish_chart, looks_scales, rounded_out
-from lightning_modules.figures.system_looks import end_labels, labels_fit, legend_of
+from lightning_modules.figures.system_looks import (
+    end_labels,
+    labels_fit,
+    legend_of,
+    letter_colours,
+)
+from lightning_modules.figures.text_sizes import in_lines
 from lightning_modules.metrics.systems import System
 from lightning_modules.runs.files import BrokenFileError, read_history, read_learning_curve
 from lightning_modules.runs.schema import ERRORS, STILL_FALLS, Convergence, HistoryPoint, LossPoint
@@ -181,7 +187,7 @@ def _judgement(learned: Convergence) -> str:
 
 
 def learning_figures(
-    curves: Sequence[LearningCurve], width: Width = TEXT, paces: Sequence[Pace] = PACES
+    curves: Sequence[LearningCurve], width: Width, paces: Sequence[Pace] = PACES
 ) -> dict[str, Chart]:
     """Return figures of each of ``MEASURES`` by tokens and by seconds, one line for each run."""
     labels = {curve.system.name: curve.system.label for curve in curves}
@@ -233,7 +239,11 @@ def _figure(
     x = alt.X(f"{pace}:Q", title=TITLES[pace], axis=alt.Axis(grid=False, tickCount=6, format="~s"))
     base = alt.Chart().encode(
         x=x,
-        y=alt.Y("value:Q", title=unit, scale=alt.Scale(domain=list(ends), nice=False, zero=False)),
+        y=alt.Y(
+            "value:Q",
+            title=in_lines(unit, style.height, style.type),
+            scale=alt.Scale(domain=list(ends), nice=False, zero=False),
+        ),
         color=alt.Color("system:N", title=None, scale=colour, legend=legend),
         detail=["seed:N", "what:N"],
         opacity=alt.when(highlighted).then(alt.value(1)).otherwise(alt.value(0.15)),
@@ -252,22 +262,24 @@ def _figure(
     marks = base.mark_point(size=style.mark / 2, filled=True).encode(
         shape=alt.Shape("system:N", title=None, scale=shape, legend=legend)
     )
-    names = end_labels(points, labels, x, ends, width, "value") if labelled else []
+    colours = letter_colours(labels)
+    names = end_labels(points, colours, x, ends, width, "value") if labelled else []
     chart = alt.layer(lines, marks.add_params(highlighted), *names, data=data_of(points))
-    return finish_chart(chart, width, note, "", _alt_text(points, labels, pace, unit))
+    subject = f"{unit[0].upper()}{unit[1:]} against {TITLES[pace]}."
+    return finish_chart(chart, width, note, "", subject, _last_values(points, labels, pace))
 
 
 def _dashes(kinds: Sequence[str]) -> alt.StrokeDash:
     scale = alt.Scale(domain=list(kinds), range=[[4, 3], [1, 0]])
-    legend = alt.Legend(orient="bottom", columns=1, symbolType="stroke", symbolSize=KEY)
+    legend = alt.Legend(orient="bottom", columns=2, symbolType="stroke", symbolSize=KEY)
     return alt.StrokeDash("what:N", title=None, scale=scale, legend=legend)
 
 
-def _alt_text(
-    points: Sequence[Mapping[str, Any]], labels: Mapping[str, str], pace: Pace, unit: str
+def _last_values(
+    points: Sequence[Mapping[str, Any]], labels: Mapping[str, str], pace: Pace
 ) -> str:
     """Return the last value of the first seed of each system in words."""
-    said = [f"{unit} against {pace.replace('_', ' ')}, after the last validation of a seed."]
+    said = ["After the last validation of a seed:"]
     for label in labels.values():
         of_system = [point for point in points if point["system"] == label]
         seed = [point for point in of_system if point["seed"] == of_system[0]["seed"]]

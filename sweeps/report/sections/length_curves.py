@@ -1,14 +1,18 @@
 """Scores against sentence length: BLEU in full, the other scores in folds."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, pairwise
-from typing import Any, Literal
+from itertools import pairwise
+from typing import Literal, NamedTuple
 
 import altair as alt
 from typing_extensions import override
 
 from lightning_modules.figures.charts import GREY, Chart, Width, data_of, style_of
-from lightning_modules.figures.lines import Lines, figures_of, point, reference_line, with_margins
+from lightning_modules.figures.lines import Lines, Point, figures_of, point, with_margins
+from lightning_modules.figures.system_looks import plot_room
+from lightning_modules.figures.text_sizes import text_width
+from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.metrics.lengths import THIN, Bounds
 from lightning_modules.metrics.metric import Metric
 from lightning_modules.metrics.systems import System
@@ -95,21 +99,22 @@ def length_lines(
 
     A point is at the mean length of its bucket. The band is the 95% bootstrap interval over test
     sentences. A thin bar goes from the lowest to the highest seed. Dashed rules are at ``limits``,
-    the longest training sentences. Thin dashed lines are the baselines. ``n`` under a bucket is
-    its number of sentences; ``*`` and a hollow mark mean fewer than 30 sentences.
+    the longest training sentences. Thin dashed lines are the baselines. Under a bucket is its
+    number of sentences, unless all have the same; ``*`` and a hollow mark mean fewer than 30.
     """
     bounds = evaluation.bounds
     places = {each: round(evaluation.mean_length(each), 2) for each in bounds}
     domain = with_margins(places.values())
-    axis = evaluation.length_axis
     baselines = {
         baseline.label: points
         for baseline in evaluation.baselines
         if (points := _baseline_points(evaluation, baseline, metric, places))
     }
-    dashed = (reference_line(*each, metric.label, width) for each in baselines.items())
+    labels = {system.name: system.label for system in evaluation.systems}
+    share = plot_room([*labels.values(), *baselines], width) / (domain[1] - domain[0])
+    buckets = _bucket_names(evaluation, [share * place for place in places.values()], width)
     return Lines(
-        labels={system.name: system.label for system in evaluation.systems},
+        labels=labels,
         points=[
             {"place": place, **point(system.label, each.label, estimate, _thin(evaluation, each))}
             for system in evaluation.systems
@@ -118,16 +123,16 @@ def length_lines(
         ],
         x=alt.X(
             "place:Q",
-            title=axis[0].upper() + axis[1:],
+            title=buckets.title,
             scale=alt.Scale(domain=domain, nice=False),
-            axis=_bucket_axis(evaluation, list(places.values()), domain, width),
+            axis=_bucket_axis(list(places.values()), buckets),
         ),
         y_title=metric.label,
         from_zero=metric.from_zero,
         title=title,
         note=how_to_read(origin(evaluation, metric.name)),
-        others=[*_limit_rules(limits, domain, style_of(width).type), *chain(*dashed)],
-        reached=[each["score"] for points in baselines.values() for each in points],
+        baselines=baselines,
+        others=list(_limit_rules(limits, domain, style_of(width).type)),
     )
 
 
@@ -137,34 +142,65 @@ def _thin(evaluation: Evaluation, bounds: Bounds) -> bool:
 
 def _baseline_points(
     evaluation: Evaluation, baseline: System, metric: Metric, places: Mapping[Bounds, float]
-) -> list[dict[str, Any]]:
+) -> list[Point]:
     return [
-        {"place": place, "score": estimate.value, "group": each.label}
+        {"place": place, **point(baseline.label, each.label, Estimate(estimate.value))}
         for each, place in places.items()
         if not _thin(evaluation, each)
         and (estimate := evaluation.estimate(baseline, each, metric.name)) is not None
     ]
 
 
-def _bucket_axis(
-    evaluation: Evaluation, places: Sequence[float], domain: Sequence[float], width: Width
-) -> alt.Axis:
-    names, longest = [], 0
-    for bounds, place in zip(evaluation.bounds, places, strict=True):
-        counts = "/".join(map(str, evaluation.sentences(bounds)))
-        count = f"n = {counts}{'*' if _thin(evaluation, bounds) else ''}"
-        names.append(f"'{place:g}': ['{bounds.label}', '{count}']")
-        longest = max(longest, len(count), len(bounds.label))
-    style = style_of(width)
-    gaps = [b - a for a, b in pairwise(places)]
-    room = style.room * min(gaps, default=domain[1]) / (domain[1] - domain[0])
-    crowded = room < style.type * (0.55 * longest + 0.5)
+class _BucketNames(NamedTuple):
+    """What stands at the axis of lengths."""
+
+    title: str
+    lines: list[list[str]]  # the lines of each bucket
+    fit: bool = True  # whether there is room for them side by side
+
+
+def _bucket_names(
+    evaluation: Evaluation, places: Sequence[float], width: Width
+) -> _BucketNames:
+    """Return the names of buckets at these places of the axis, with as much as there is room for.
+
+    The number of sentences stands in the title where all buckets have the same.
+    """
+    bounds, axis = evaluation.bounds, evaluation.length_axis
+    title, size = axis[0].upper() + axis[1:], style_of(width).type
+    thin = ["*" if _thin(evaluation, each) else "" for each in bounds]
+    names = [f"{each.label}{star}" for each, star in zip(bounds, thin, strict=True)]
+    counts = ["/".join(map(str, evaluation.sentences(each))) for each in bounds]
+    alone = [[name] for name in names]
+    if len(bounds) > 1 and len(set(counts)) == 1:
+        offers = [_BucketNames(f"{title}, {counts[0]} sentences each", alone)]
+    else:
+        pairs = list(zip(names, counts, strict=True))
+        offers = [
+            _BucketNames(title, [[name, f"n = {count}"] for name, count in pairs]),
+            _BucketNames(f"{title}; below: sentences", [[name, count] for name, count in pairs]),
+            _BucketNames(title, alone),
+        ]
+    found = next((each for each in offers if _side_by_side(each.lines, places, size)), None)
+    return found or offers[-1]._replace(fit=False)
+
+
+def _side_by_side(names: Sequence[Sequence[str]], places: Sequence[float], size: float) -> bool:
+    widths = [max(text_width(line, size) for line in lines) for lines in names]
+    gaps = (right - left for left, right in pairwise(places))
+    return all(
+        gap >= (one + other + size) / 2 for gap, (one, other) in zip(gaps, pairwise(widths))
+    )
+
+
+def _bucket_axis(places: Sequence[float], buckets: _BucketNames) -> alt.Axis:
+    names = {f"{place:g}": lines for place, lines in zip(places, buckets.lines, strict=True)}
     return alt.Axis(
         values=list(places),
-        labelExpr=f"{{{', '.join(names)}}}[datum.value]",
-        labelOverlap=False,
-        labelAngle=-60 if crowded else 0,
-        labelAlign="right" if crowded else "center",
+        labelExpr=f"{json.dumps(names)}[datum.value]",
+        labelOverlap=False if buckets.fit else "greedy",
+        labelAngle=0 if buckets.fit else -45,
+        labelAlign="center" if buckets.fit else "right",
         grid=False,
     )
 

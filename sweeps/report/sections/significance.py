@@ -122,7 +122,7 @@ def difference_lines(tests: GroupTests, width: Width) -> Lines | None:
         ],
         y_title=f"BLEU less that of {best.label}",
         from_zero=False,
-        reached=[],
+        baselines={},
         others=[],
         note=HOW_TO_READ_DIFFERENCES.format(best.label, THIN, about),
     )
