@@ -18,7 +18,7 @@ from lightning_modules.figures.charts import (
 )
 from lightning_modules.figures.lines import finish_chart
 from lightning_modules.figures.system_looks import AXIS, legend_of
-from lightning_modules.figures.text_sizes import in_lines
+from lightning_modules.figures.text_sizes import fitted
 from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.metrics.failures import TranslationKind
 from lightning_modules.metrics.lengths import Bounds
@@ -103,7 +103,7 @@ def failure_panels(every: Sequence[Bands], x_title: str, note: str, width: float
         alt.layer(*_layers(bands, width, x_title, "%")).properties(
             width=room,
             height=SMALL,
-            title=alt.TitleParams(in_lines(bands.label, room, style.type), offset=4),
+            title=alt.TitleParams(fitted(bands.label, room, style.type), offset=4),
         )
         for bands in every
     ]

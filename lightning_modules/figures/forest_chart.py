@@ -73,7 +73,11 @@ def forest_chart(effects: Sequence[Effect], width: Width) -> Chart:
     if page:
         axis.labelExpr = f"{ROOM} ? {_lines_by_claim(effects)}[datum.label] : datum.label"
     y = alt.Y("claim:N", sort=claims, title=None, scale=alt.Scale(domain=claims), axis=axis)
-    layers = [*_rules(), *_effects(y, style, page, 2 if narrow else len(LOOKS)), _published(y, style)]
+    layers = [
+        *_rules(),
+        *_effects(y, style, page, 2 if narrow else len(LOOKS)),
+        _published(y, style),
+    ]
     chart = alt.layer(*layers, data=data_of(rows))
     subject = f"Forest plot of {len(effects)} effects."
     drawn = finish_chart(chart, width, NOTE, "", subject, _details(effects))

@@ -29,8 +29,9 @@ LONGEST_LABEL = 10
 """Most room for a word beside the map, in sizes of type; the rest of a longer word is cut off."""
 GAP = 16  # room between two panels, in points
 HOW_TO_READ = (
-    "Attention weights. Rows: words of the translation; columns: words of the source. The darker a cell, the more of "
-    "the row's attention lies on its column; outlines: gold links, where the corpus has some."
+    "Attention weights. Rows: words of the translation; columns: words of the source. The darker a "
+    "cell, the more of the row's attention lies on its column; outlines: gold links, where the "
+    "corpus has some."
 )
 
 

@@ -7,14 +7,7 @@ from typing import Any
 import altair as alt
 
 from datamodules.corpus_statistics import CorpusStatistics
-from lightning_modules.figures.charts import (
-    KEY,
-    Chart,
-    Width,
-    data_of,
-    highlighting,
-    style_of,
-)
+from lightning_modules.figures.charts import KEY, Chart, Width, data_of, highlighting, style_of
 from lightning_modules.figures.hatches import hatches_of
 from lightning_modules.figures.lines import finish_chart, looks_scales
 from lightning_modules.figures.system_looks import legend_of

@@ -3,7 +3,7 @@
 import re
 import unicodedata
 
-FIGURE = r"""% Needs \usepackage{{graphicx}}; \graphicspath{{{{FOLDER/}}}} names the folder of the figures.
+FIGURE = r"""% Needs \usepackage{{graphicx}}, and \graphicspath{{{{FOLDER/}}}} of the figures.
 \begin{{{environment}}}
 \centering
 \includegraphics[width={share}\linewidth]{{{name}}}

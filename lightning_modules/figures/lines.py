@@ -26,7 +26,7 @@ from lightning_modules.figures.system_looks import (
     letter_colours,
     looks_of,
 )
-from lightning_modules.figures.text_sizes import in_lines
+from lightning_modules.figures.text_sizes import fitted
 from lightning_modules.metrics.bootstrap import Estimate, ScoredGroup
 from lightning_modules.metrics.contrast_choices import RIGHT_CHOICES
 
@@ -196,15 +196,12 @@ def _layers(
     dashes = alt.StrokeDash("system:N", title=None, scale=dash, legend=legend)
     encodings = {
         "x": lines.x,
-        "y": alt.Y(
-            "score:Q", title=in_lines(lines.y_title, style.height, style.type), scale=y
-        ),
+        "y": alt.Y("score:Q", title=fitted(lines.y_title, style.height, style.type), scale=y),
         "color": alt.Color("system:N", title=None, scale=colour, legend=legend),
         "opacity": clear,
     }
     base = alt.Chart().encode(
-        **encodings,
-        tooltip=tooltip("system", "group", numbers={"score": lines.y_title, **ENDS}),
+        **encodings, tooltip=tooltip("system", "group", numbers={"score": lines.y_title, **ENDS})
     )
     # Nulls break the line.
     joined = base.transform_calculate(
@@ -256,12 +253,7 @@ def looks_scales(
 
 
 def finish_chart(
-    chart: Chart,
-    width: Width,
-    note: str,
-    title: str = "",
-    subject: str = "",
-    details: str = "",
+    chart: Chart, width: Width, note: str, title: str = "", subject: str = "", details: str = ""
 ) -> Chart:
     """Set the sizes of a figure, a ``title`` above it, its caption and its description.
 

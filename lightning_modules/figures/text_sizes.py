@@ -1,4 +1,4 @@
-"""How wide text is in the font of figures: the metrics of Helvetica, which Liberation Sans shares."""
+"""How wide text is in the font of figures, by the metrics of Helvetica and Liberation Sans."""
 
 import textwrap
 import unicodedata
@@ -28,9 +28,9 @@ def _width(letter: str) -> int:
     return _BY_LETTER.get(letter, usual)
 
 
-def in_lines(text: str, room: float, size: float) -> list[str]:
-    """Return a text in as many lines as it needs to be no wider than ``room``, as far as it can."""
+def fitted(text: str, room: float, size: float) -> str | list[str]:
+    """Return a text, or its lines if it is wider than ``room``: no word is broken."""
     needed = text_width(text, size)
     if needed <= room:
-        return [text]
+        return text
     return textwrap.wrap(text, max(1, int(len(text) * room / needed)), break_long_words=False)

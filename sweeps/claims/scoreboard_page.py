@@ -53,9 +53,7 @@ def write_scoreboard(
     write_text(out / TABLES / f"{seeds.name}.csv", files[seeds.name])
     write_text(out / FINDINGS, findings(results, scale))
     if effects := effects_of(results):
-        save_figures(
-            lambda width: {FOREST: forest_chart(effects, width)}, widths, out / FIGURES
-        )
+        save_figures(lambda width: {FOREST: forest_chart(effects, width)}, widths, out / FIGURES)
     write_text(out / REPORT, _page(in_order(results), scale, files))
     return out / REPORT
 

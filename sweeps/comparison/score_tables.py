@@ -150,6 +150,32 @@ def scores(evaluation: Evaluation, name: str, title: str, metrics: Sequence[Metr
     )
 
 
+def main_tables(evaluation: Evaluation) -> Iterator[Table]:
+    """Yield the short table of a paper; nothing without BLEU.
+
+    It has BLEU on all sentences, and on the shortest and the longest groups with enough of them.
+    """
+    bleu = next((each for each in evaluation.metrics if each.name == "bleu"), None)
+    if bleu is None:
+        return
+    enough = [each for each in evaluation.bounds if min(evaluation.sentences(each)) >= THIN]
+    groups = list(dict.fromkeys([None, *enough[:1], *enough[-1:]]))
+    shown = [system for system, _ in named_seeds(evaluation, bleu.name)]
+    columns = [system_column(shown)]
+    for each in groups:
+        name = "all" if each is None else evaluation.scoring.bucket_name(each)
+        title = f"{name} (n = {'/'.join(map(str, evaluation.sentences(each)))})"
+        columns.append(Column(name, title, "estimate", bleu.decimals, best=bleu.better))
+    rows: list[list[Cell]] = [
+        [system.name, *(evaluation.estimate(system, each, bleu.name) for each in groups)]
+        for system in shown
+    ]
+    title = "BLEU on all test sentences, on the shortest and on the longest"
+    note = MEANING if len(shown) > len(evaluation.systems) else ""
+    about = origin(evaluation, bleu.name)
+    yield Table("main", title, columns, rows, about, f"{UNCERTAINTY} {note}".strip())
+
+
 def _note(evaluation: Evaluation, shown: Sequence[tuple[System, str | None]]) -> str:
     return f"{UNCERTAINTY} {MEANING}" if len(shown) > len(evaluation.systems) else UNCERTAINTY
 

@@ -4,17 +4,16 @@ import csv
 import html
 import io
 import json
-import re
 import textwrap
-import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tabulate import tabulate
 
 from datamodules.files import as_cell, write_text
+from lightning_modules.figures.latex import latex_text
 from lightning_modules.metrics.bootstrap import Estimate
 from sweeps.comparison.tables import Cell, Column, Table
 
@@ -22,17 +21,23 @@ MOST_ROWS = 45
 """Rows that a page of a paper has room for, in LaTeX and Markdown; JSON and CSV have all."""
 LONGEST_TEXT = 80  # characters of a text in a LaTeX table; the other files have all
 WIDE = 6  # columns from which a LaTeX table is as wide as the page
+NARROWEST = 8  # characters of a line of a title in LaTeX, where the cells are narrower
+SMALL = 0.7  # width of what stands beneath a number, in small type
 LATEX = r"""% Needs \usepackage{{booktabs,graphicx}}.
 \begin{{{environment}}}
 \centering
 \caption{{{caption}}}
 \label{{tab:{name}}}
+\smallskip
+\setlength{{\tabcolsep}}{{4pt}}
 \resizebox{{\ifdim\width>\linewidth\linewidth\else\width\fi}}{{!}}{{%
 {tabular}}}
 
+\smallskip
 \raggedright\footnotesize {origin}
 \end{{{environment}}}
 """
+
 
 def write_tables(tables: Sequence[Table], folder: Path) -> None:
     """Write every table in every format; each file is written whole or not at all."""
@@ -114,14 +119,22 @@ def _tabulate(table: Table, rows: Sequence[Sequence[str]], titles: Sequence[str]
 def as_latex(table: Table) -> str:
     """Return a LaTeX table with ``booktabs``, which shrinks to the width of its column or page.
 
-    Numbers stand on the right, and the best value of a column is bold.
+    Numbers stand on the right with their intervals beneath; the best value of a column is bold.
     """
-    rows = [list(map(_latex_cell, row)) for row in _first_rows(table).shown]
-    for place, column in enumerate(table.columns):
-        for number in _best(column, [row[place] for row in table.rows]):
-            if number < len(rows):
-                rows[number][place] = rf"\textbf{{{rows[number][place]}}}"
-    tabular = _tabulate(table, rows, list(map(latex_text, table.titles)), "latex_raw")
+    cut = _first_rows(table)
+    columns = [
+        _latex_column(column, [row[p] for row in table.rows])
+        for p, column in enumerate(table.columns)
+    ]
+    rows = [
+        line
+        for cells in zip(*(column[: len(cut.rows)] for column in columns), strict=True)
+        for line in _latex_lines(cells)
+    ]
+    titles = [
+        _latex_title(column, cells) for column, cells in zip(table.columns, columns, strict=True)
+    ]
+    tabular = _tabulate(table, rows, titles, "latex_raw")
     for rule in ("top", "mid", "bottom"):
         tabular = tabular.replace(r"\hline", rf"\{rule}rule", 1)
     return LATEX.format(
@@ -133,8 +146,49 @@ def as_latex(table: Table) -> str:
     )
 
 
-def _latex_cell(text: str) -> str:
-    return latex_text(textwrap.shorten(text, LONGEST_TEXT, placeholder=" …"))
+class _LatexCell(NamedTuple):
+    """A cell for readers of LaTeX, not yet escaped."""
+
+    value: str
+    beneath: str  # interval and deviation of an estimate
+    best: bool
+
+
+def _latex_column(column: Column, cells: Sequence[Cell]) -> list[_LatexCell]:
+    best = set(_best(column, cells))
+    made = []
+    for number, cell in enumerate(cells):
+        shown, beneath = column.shown(cell), ""
+        if isinstance(cell, Estimate):
+            shown, _, beneath = shown.partition(" ")
+        made.append(_LatexCell(_shortened(shown), beneath, number in best))
+    return made
+
+
+def _latex_lines(cells: Sequence[_LatexCell]) -> Iterator[list[str]]:
+    """Yield the lines of a row: the values, then what stands beneath any of them."""
+    values = [latex_text(cell.value) for cell in cells]
+    yield [
+        rf"\textbf{{{value}}}" if cell.best else value
+        for cell, value in zip(cells, values, strict=True)
+    ]
+    if any(cell.beneath for cell in cells):
+        yield [rf"\scriptsize {latex_text(c.beneath)}" if c.beneath else "" for c in cells]
+
+
+def _latex_title(column: Column, cells: Sequence[_LatexCell]) -> str:
+    """Return a title in lines that are about as wide as the cells below."""
+    widths = [max(len(cell.value), SMALL * len(cell.beneath)) for cell in cells]
+    width = max(NARROWEST, int(max(widths, default=0)))
+    lines = textwrap.wrap(column.title, width, break_long_words=False, break_on_hyphens=False)
+    if len(lines) < 2:
+        return latex_text(column.title)
+    side = "l" if column.kind == "text" else "r"
+    return rf"\shortstack[{side}]{{" + r"\\".join(map(latex_text, lines)) + "}"
+
+
+def _shortened(text: str) -> str:
+    return textwrap.shorten(text, LONGEST_TEXT, placeholder=" …")
 
 
 def _best(column: Column, cells: Sequence[Cell]) -> Iterator[int]:

@@ -11,13 +11,8 @@ from typing_extensions import override
 
 from lightning_modules.figures.charts import KEY, Chart, Width, data_of, style_of
 from lightning_modules.figures.lines import finish_chart, looks_scales, rounded_out
-from lightning_modules.figures.system_looks import (
-    end_labels,
-    labels_fit,
-    legend_of,
-    letter_colours,
-)
-from lightning_modules.figures.text_sizes import in_lines
+from lightning_modules.figures.system_looks import end_labels, labels_fit, legend_of, letter_colours
+from lightning_modules.figures.text_sizes import fitted
 from lightning_modules.metrics.systems import System
 from lightning_modules.runs.files import BrokenFileError, read_history, read_learning_curve
 from lightning_modules.runs.schema import ERRORS, STILL_FALLS, Convergence, HistoryPoint, LossPoint
@@ -241,7 +236,7 @@ def _figure(
         x=x,
         y=alt.Y(
             "value:Q",
-            title=in_lines(unit, style.height, style.type),
+            title=fitted(unit, style.height, style.type),
             scale=alt.Scale(domain=list(ends), nice=False, zero=False),
         ),
         color=alt.Color("system:N", title=None, scale=colour, legend=legend),
@@ -275,9 +270,7 @@ def _dashes(kinds: Sequence[str]) -> alt.StrokeDash:
     return alt.StrokeDash("what:N", title=None, scale=scale, legend=legend)
 
 
-def _last_values(
-    points: Sequence[Mapping[str, Any]], labels: Mapping[str, str], pace: Pace
-) -> str:
+def _last_values(points: Sequence[Mapping[str, Any]], labels: Mapping[str, str], pace: Pace) -> str:
     """Return the last value of the first seed of each system in words."""
     said = ["After the last validation of a seed:"]
     for label in labels.values():

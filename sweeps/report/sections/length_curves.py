@@ -17,7 +17,7 @@ from lightning_modules.metrics.lengths import THIN, Bounds
 from lightning_modules.metrics.metric import Metric
 from lightning_modules.metrics.systems import System
 from sweeps.comparison.evaluation import Evaluation
-from sweeps.comparison.score_tables import by_length, how_to_read, origin
+from sweeps.comparison.score_tables import by_length, how_to_read, main_tables, origin
 from sweeps.comparison.tables import Table
 from sweeps.report.findings import Findings
 from sweeps.report.sections import Section
@@ -27,13 +27,18 @@ ALL_SETS = "all test sets"
 
 
 class BleuByLength(Section):
-    """The figure that the comparison is about, for each test set; its table is among the scores.
+    """The figure that the comparison is about, for each test set, and a short table for a paper.
 
     Test sets that one run translated together have a figure for all sentences, then one for each.
     """
 
     heading = "BLEU against sentence length"
     template = '{% include "sections/bleu_by_length.html.j2" %}'
+
+    @override
+    def tables(self) -> Sequence[Table]:
+        """Return the short table of a paper, which the page does without."""
+        return [] if self.findings.alone else list(main_tables(self.findings.evaluation))
 
     @override
     def figures(self, width: Width) -> Mapping[str, Chart]:
@@ -159,9 +164,7 @@ class _BucketNames(NamedTuple):
     fit: bool = True  # whether there is room for them side by side
 
 
-def _bucket_names(
-    evaluation: Evaluation, places: Sequence[float], width: Width
-) -> _BucketNames:
+def _bucket_names(evaluation: Evaluation, places: Sequence[float], width: Width) -> _BucketNames:
     """Return the names of buckets at these places of the axis, with as much as there is room for.
 
     The number of sentences stands in the title where all buckets have the same.
@@ -187,10 +190,8 @@ def _bucket_names(
 
 def _side_by_side(names: Sequence[Sequence[str]], places: Sequence[float], size: float) -> bool:
     widths = [max(text_width(line, size) for line in lines) for lines in names]
-    gaps = (right - left for left, right in pairwise(places))
-    return all(
-        gap >= (one + other + size) / 2 for gap, (one, other) in zip(gaps, pairwise(widths))
-    )
+    pairs = pairwise(zip(places, widths, strict=True))
+    return all(right - left >= (one + other + size) / 2 for (left, one), (right, other) in pairs)
 
 
 def _bucket_axis(places: Sequence[float], buckets: _BucketNames) -> alt.Axis:
