@@ -28,7 +28,7 @@ def without_pictures():
     """Leave the files of the figures empty: to draw them takes most of the time of a comparison."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            "sweeps.report.publish.draw", lambda spec: dict.fromkeys(("svg", "png", "pdf"), b"")
+            "sweeps.report.publish.draw", lambda *_: dict.fromkeys(("svg", "png", "pdf"), b"")
         )
         yield
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from omegaconf import OmegaConf
 
+from lightning_modules.figures.charts import INCH
 from lightning_modules.metrics.bootstrap import score_subsets
 from lightning_modules.metrics.chosen_metrics import METRICS, signatures
 from lightning_modules.metrics.curves import curve_points
@@ -61,6 +62,9 @@ SCORING = scoring_of(edges=[10, 20, 30], resamples=200)
 REPORT = ReportSettings.model_validate(
     OmegaConf.to_container(OmegaConf.load(CONF / "report" / "default.yaml"))
 )
+WIDTHS = REPORT.figure_widths
+TEXT_WIDTH, COLUMN = WIDTHS.text * INCH, WIDTHS.column * INCH
+"""Widths of figures for papers in points, as ``conf/`` has them."""
 SIZES = {(2, 10): 32, (11, 20): 31, (21, 24): 2}
 """Number of sentences by lowest and highest length: two large buckets and a thin bucket."""
 DICTIONARY = {

@@ -11,12 +11,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datamodules.corpus_statistics import CorpusStatistics
-from lightning_modules.figures.charts import COLUMN, GREY, TEXT, as_spec, draw
+from lightning_modules.figures.charts import GREY, as_spec
 from lightning_modules.figures.histograms import bin_labels, length_histogram
 from lightning_modules.figures.lines import Lines, draw_lines, figures_of, point, rounded_out
-from lightning_modules.figures.system_looks import COLOURS, LOOKS, legend_of, looks_of, spread
+from lightning_modules.figures.picture_files import draw
+from lightning_modules.figures.system_looks import (
+    COLOURS,
+    LETTERS,
+    LOOKS,
+    legend_of,
+    looks_of,
+    spread,
+)
 from lightning_modules.metrics.bootstrap import Estimate
 from tests.helpers.made_text import statistics
+from tests.helpers.run_folders import COLUMN, TEXT_WIDTH
 
 LABELS = {
     "seq2seq": "No attention", "bahdanau": "Bahdanau", "luong_global": "Luong global",
@@ -49,7 +58,11 @@ def lines(thin=("31+",), names=tuple(LABELS), loss=1.0):
 @pytest.fixture(scope="module")
 def drawn():
     """Files of both widths by width, made once."""
-    return {width: draw(as_spec(draw_lines(lines(), width))) for width in (TEXT, COLUMN)}
+    return {width: picture(lines(), width) for width in (TEXT_WIDTH, COLUMN)}
+
+
+def picture(of, width):
+    return draw(as_spec(draw_lines(of, width)), "bleu")
 
 
 def marks(svg, role):
@@ -64,7 +77,7 @@ def _shape(path):
 
 
 def test_no_line_reaches_a_thin_group_whose_mark_is_hollow(drawn):
-    svg = drawn[TEXT]["svg"].decode()
+    svg = drawn[TEXT_WIDTH]["svg"].decode()
     for path in marks(svg, "mark-line"):
         assert _shape(path).count("L") == 2  # three of four groups
     filled = [re.search(r'fill="([^"]*)"', path) for path in marks(svg, "mark-symbol")]
@@ -73,13 +86,13 @@ def test_no_line_reaches_a_thin_group_whose_mark_is_hollow(drawn):
 
 
 def test_a_thin_group_in_the_middle_breaks_the_line():
-    svg = draw(as_spec(draw_lines(lines(thin=("11–20",)), COLUMN)))["svg"].decode()
+    svg = picture(lines(thin=("11–20",)), COLUMN)["svg"].decode()
     for path in marks(svg, "mark-line"):
         assert _shape(path).count("M") == 2
 
 
 def test_each_line_has_its_label_at_its_end_and_none_over_another(drawn):
-    svg = drawn[TEXT]["svg"].decode()
+    svg = drawn[TEXT_WIDTH]["svg"].decode()
     [group] = re.findall(r'<g class="mark-text role-mark[^"]*"[^>]*>(.*?)</g>', svg, re.DOTALL)
     texts = re.findall(r'translate\([\d.]+,([\d.-]+)\)"[^>]*>([^<]+)</text>', group)
     assert {text for _, text in texts} == set(LABELS.values())
@@ -96,7 +109,7 @@ def test_more_lines_than_labels_fit_have_a_legend_that_names_them_all(count):
         for place in (0, 10)
     ]
     many = Lines(labels, points, alt.X("place:Q", title="length"), "BLEU", from_zero=True)
-    svg = draw(as_spec(draw_lines(many, TEXT)))["svg"].decode()
+    svg = picture(many, TEXT_WIDTH)["svg"].decode()
     texts = re.findall(r">(system \d+)</text>", svg)
     assert sorted(texts) == sorted(labels.values())  # each once
     assert ("mark-text role-legend-label" in svg) == (count > 21)
@@ -120,32 +133,32 @@ def test_a_lone_label_stands_where_its_line_ends():
 
 
 def test_four_lines_between_80_and_100_are_magnified():
-    assert figures_of("bleu", lines(), TEXT).keys() == {"bleu", "bleu_magnified"}
+    assert figures_of("bleu", lines(), TEXT_WIDTH).keys() == {"bleu", "bleu_magnified"}
     assert lines().crowded == (92, 98)
     few = ("seq2seq", "bahdanau", "transformer")
-    assert figures_of("bleu", lines(names=few), TEXT).keys() == {"bleu"}
+    assert figures_of("bleu", lines(names=few), TEXT_WIDTH).keys() == {"bleu"}
     assert lines(loss=20.0).crowded is None
 
 
 def test_a_magnified_figure_names_every_line():
     # Lines that leave the range have no label at an end: the legend names them.
-    drawn = figures_of("bleu", lines(), TEXT)["bleu_magnified"]
-    svg = draw(as_spec(drawn))["svg"].decode()
+    drawn = figures_of("bleu", lines(), TEXT_WIDTH)["bleu_magnified"]
+    svg = draw(as_spec(drawn), "bleu_magnified")["svg"].decode()
     assert all(f">{label}<" in svg for label in LABELS.values())
 
 
 def test_the_description_has_the_ends_of_each_line(drawn):
     said = as_spec(draw_lines(lines(), "container"))["description"]
-    assert "BLEU against Source length" in said
+    assert "BLEU against source length" in said
     assert "No attention: 72.0 at 1–10, 32.0 at 21–30." in said  # 31+ is thin
-    assert said in drawn[TEXT]["svg"].decode()
+    assert said in drawn[TEXT_WIDTH]["svg"].decode()
 
 
-@pytest.mark.parametrize(("width", "inches"), [(TEXT, 6.9), (COLUMN, 3.3)])
+@pytest.mark.parametrize(("width", "inches"), [(TEXT_WIDTH, 6.3), (COLUMN, 3.03)])
 def test_a_file_has_the_width_of_a_paper_and_type_of_8_points(drawn, width, inches):
     svg, pdf = drawn[width]["svg"].decode(), drawn[width]["pdf"]
     [found] = re.findall(r'^<svg [^>]*width="([\d.]+)in"', svg)
-    assert float(found) == pytest.approx(inches, abs=0.02)
+    assert float(found) == pytest.approx(inches, abs=0.002)
     assert set(re.findall(r'font-size="([\d.]+)px"', svg)) == {"8"}  # one unit is one point
     [box] = re.findall(rb"/MediaBox ?\[0 0 ([\d.]+) [\d.]+\]", pdf)
     assert float(box) == pytest.approx(inches * 72, abs=1.5)
@@ -161,14 +174,15 @@ def test_a_pdf_has_its_fonts_and_no_picture_inside(drawn):
 def test_the_origin_of_the_numbers_is_beside_the_picture_not_inside(drawn):
     for files in drawn.values():
         assert "nrefs:1" not in files["svg"].decode()
-        assert files["txt"].decode().startswith("test sentences 812; signature nrefs:1")
+        said = "BLEU against source length. test sentences 812; signature nrefs:1"
+        assert files["txt"].decode().startswith(said)
 
 
 def test_a_legend_has_one_row_or_none_beside_labelled_lines():
-    row = legend_of(["a", "b"], TEXT, beside=True)
+    row = legend_of(["a", "b"], TEXT_WIDTH, beside=True)
     assert row is not None
     assert row["columns"] == 2
-    assert legend_of(["a long label of a system"] * 14, TEXT, beside=True) is None
+    assert legend_of(["a long label of a system"] * 14, TEXT_WIDTH, beside=True) is None
     column = legend_of(["a long label of a system"] * 14, COLUMN)
     assert column is not None
     assert column["columns"] == 1
@@ -243,6 +257,9 @@ def at_night(colour):
 def test_every_colour_stands_out_from_paper_by_day_and_by_night(colour):
     assert contrast(rgb(colour), WHITE) >= 3
     assert contrast(at_night(rgb(colour)), at_night(WHITE)) >= 3
+    letters = rgb(LETTERS.get(colour, colour))
+    assert contrast(letters, WHITE) >= 4.5
+    assert contrast(at_night(letters), at_night(WHITE)) >= 4.5
 
 
 @pytest.mark.parametrize("vision", VISIONS)
@@ -263,6 +280,7 @@ def test_unknown_names_have_looks_that_neither_order_nor_process_changes():
     assert looks_of(names) == looks_of(reversed(names))
     assert list(looks_of(names)) == names
     assert looks_of(["ours"])["ours"].dash == (1, 0)
+    assert not set(LOOKS.values()) & {looks_of([name])[name] for name in map(str, range(300))}
     assert len({look.colour for look in looks_of(names).values()}) == len(names)
 
 
@@ -274,7 +292,7 @@ def test_no_two_of_many_systems_look_alike():
 
 def test_the_shares_of_each_line_are_those_of_its_sentences():
     found = CorpusStatistics.model_validate(statistics())
-    spec = as_spec(length_histogram(found, ("en", "fr"), "Lengths"))
+    spec = as_spec(length_histogram(found, ("en", "fr"), "Lengths", COLUMN))
     lines: dict[tuple[str, str], list[dict]] = {}
     for each in spec["data"]["values"]:
         lines.setdefault((each["split"], each["side"]), []).append(each)

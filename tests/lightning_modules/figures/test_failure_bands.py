@@ -2,7 +2,6 @@
 
 import pytest
 
-from lightning_modules.figures.charts import COLUMN, TEXT
 from lightning_modules.figures.failure_bands import (
     LEAST_LABELLED,
     LOOKS,
@@ -13,6 +12,7 @@ from lightning_modules.figures.failure_bands import (
 from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.metrics.failures import TranslationKind
 from lightning_modules.metrics.lengths import Bounds
+from tests.helpers.run_folders import COLUMN, TEXT_WIDTH
 
 SHARES = {Bounds(1, 10): [50, 30, 5, 10, 5], Bounds(11, 20): [20, 30, 10, 0, 40]}
 
@@ -43,8 +43,8 @@ def test_bands_lie_one_on_the_other_and_fill_the_panel():
 
 def test_every_kind_has_a_look_and_a_description_in_words():
     assert LOOKS.keys() == set(TranslationKind)
-    assert bands().description == (
-        "How the translations of a system fail, at 1–10: 50% right, 30% wrong words, 5% unknown "
+    assert bands().details == (
+        "a system, at 1–10: 50% right, 30% wrong words, 5% unknown "
         "word, 10% too short, 5% too long or looping; at 11–20: 20% right, 30% wrong words, 10% "
         "unknown word, 0% too short, 40% too long or looping."
     )
@@ -68,7 +68,7 @@ def test_a_panel_names_the_bands_that_have_room(bounds):
     assert names == expected
 
 
-@pytest.mark.parametrize(("width", "columns"), [(TEXT, 3), (COLUMN, 2)])
+@pytest.mark.parametrize(("width", "columns"), [(TEXT_WIDTH, 3), (COLUMN, 2)])
 def test_a_file_has_all_systems_side_by_side(width, columns):
     every = [bands(f"system {number}") for number in range(5)]
     spec = failure_panels(every, "Length", "A note.", width).to_dict()
@@ -76,4 +76,4 @@ def test_a_file_has_all_systems_side_by_side(width, columns):
     assert [panel["title"]["text"] for panel in spec["concat"]] == [each.label for each in every]
     room = sum(panel["width"] for panel in spec["concat"][:columns])
     assert room < width
-    assert spec["usermeta"]["caption"] == "A note."
+    assert spec["usermeta"]["caption"] == "How the translations fail, by length. A note."

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lightning_modules.figures.charts import COLUMN, TEXT, save_chart
 from lightning_modules.figures.heat_map import Panel, attention_map, attention_panels
+from lightning_modules.figures.picture_files import save_chart
 from lightning_modules.runs.schema import SentenceAttention
+from tests.helpers.run_folders import COLUMN, TEXT_WIDTH
 
 ENGLISH = ["the", "old", "the", '"', "house", "'s", "<b>", "a&b"]
 FRENCH = ["la", "«", "vieille", "»", "la", "l'eau", "\\", "datum.label"]
@@ -57,10 +58,10 @@ def long_sentence(count):
 
 
 @pytest.mark.parametrize("count", [1, 14, 120])
-@pytest.mark.parametrize("width", [COLUMN, 2 * TEXT])
+@pytest.mark.parametrize("width", [COLUMN, 2 * TEXT_WIDTH])
 def test_a_map_of_any_length_fits_its_width_with_square_cells(count, width):
     svg = drawn(attention_map(long_sentence(count), "a system with a long name " * 9, width=width))
-    assert drawn_width(svg) <= width + 15  # the numbers at the ends of the legend
+    assert drawn_width(svg) <= width
     cells = re.findall(r'<path aria-label="source[^>]*d="M[\d.]+,[\d.]+h([\d.]+)v([\d.]+)h', svg)
     assert len(cells) == count**2
     wide, high = map(float, cells[0])
@@ -68,7 +69,7 @@ def test_a_map_of_any_length_fits_its_width_with_square_cells(count, width):
     assert wide <= 15
 
 
-@pytest.mark.parametrize(("width", "step"), [(2 * TEXT, 1), (TEXT, 2), (COLUMN, 4)])
+@pytest.mark.parametrize(("width", "step"), [(2 * TEXT_WIDTH, 1), (TEXT_WIDTH, 2), (COLUMN, 4)])
 def test_labels_without_room_are_thinned_and_the_others_stay_in_order(width, step):
     """The rows of 56 words get 14, 7 and 3 points; a label needs 8."""
     long = long_sentence(56)
@@ -90,7 +91,7 @@ def test_gold_links_are_outlined_and_named():
     assert "gold link" not in plain
 
 
-@pytest.mark.parametrize(("width", "letters"), [(TEXT, "abcd"), (COLUMN, "ab")])
+@pytest.mark.parametrize(("width", "letters"), [(TEXT_WIDTH, "abcd"), (COLUMN, "ab")])
 def test_panels_have_letters_one_key_and_the_width_of_a_paper(width, letters):
     attention = sentence(ENGLISH, FRENCH)
     attention.gold = [(0, 0)]
@@ -98,7 +99,7 @@ def test_panels_have_letters_one_key_and_the_width_of_a_paper(width, letters):
     titles = [text for text in re.findall(TEXTS, svg) if text.endswith("a system")]
     assert titles == [f"({letter}) a system" for letter in letters]
     assert svg.count(">attention weight<") == svg.count(">gold link<") == 1
-    assert drawn_width(svg) <= width + 15
+    assert drawn_width(svg) <= width
     assert {*re.findall(r'font-size="(\d+)px"', svg)} == {"8", "9"}
 
 
@@ -108,7 +109,7 @@ def test_darker_cells_are_larger_weights(tmp_path):
         id=0, source_words=["a", "b"], target_words=["c", "d"], weights=[[1, 0], [0, 1]]
     )
     save_chart(attention_map(kept), tmp_path / "map")
-    assert {path.suffix for path in tmp_path.iterdir()} == {".svg", ".png", ".pdf", ".txt"}
+    assert {path.suffix for path in tmp_path.iterdir()} == {".svg", ".png", ".pdf", ".txt", ".tex"}
     svg = (tmp_path / "map.svg").read_text()
     fills = re.findall(r'aria-label="[^"]*weight: ([01.]+)"[^>]*fill="([^"]+)"', svg)
     assert [colour for _, colour in fills] == [

@@ -34,7 +34,7 @@ from sweeps.claims.verdict import Margin, Outcome
 from sweeps.report.terminal import FOR_PAGE, MOST_LINES
 from sweeps.tasks.claims import print_results
 from tests.helpers.pages import needs_axe, screen, serious_violations
-from tests.helpers.run_folders import SCORING
+from tests.helpers.run_folders import SCORING, WIDTHS
 from tests.sweeps.claims.claim_results import (
     RUNGS,
     SEEDS,
@@ -56,7 +56,7 @@ MOST_BYTES = 3_000_000  # of the page of 52 claims
 @pytest.fixture
 def no_pictures(monkeypatch):
     """Leave out the figures for papers: to draw them takes most of the time."""
-    monkeypatch.setattr("sweeps.claims.scoreboard_page.save_chart", lambda *_: None)
+    monkeypatch.setattr("sweeps.claims.scoreboard_page.save_figures", lambda *_: None)
 
 
 def by_name(made=None):
@@ -170,7 +170,7 @@ def test_claims_open_with_the_trainings_that_learned_too_little(tmp_path, no_pic
     assert heading.startswith("On short sentences worse than")
     assert runs.startswith(f"{made[0].claim.name}, ")
     assert runs.endswith(f"({alarm.text})")
-    page = write_scoreboard(made, LAPTOP, tmp_path).read_text(encoding="utf-8")
+    page = write_scoreboard(made, LAPTOP, WIDTHS, tmp_path).read_text(encoding="utf-8")
     assert page.index("Too little learned: 1 of") < page.index("<h2>Claims")
     console = Console(width=80, file=io.StringIO(), record=True)
     print_results(made, LAPTOP, console)
@@ -179,7 +179,7 @@ def test_claims_open_with_the_trainings_that_learned_too_little(tmp_path, no_pic
 
 
 def test_the_files_have_every_claim_and_every_training(tmp_path):
-    page = write_scoreboard(results(), LAPTOP, tmp_path)
+    page = write_scoreboard(results(), LAPTOP, WIDTHS, tmp_path)
     text = page.read_text()
     assert all(f'id="{one.claim.name}"' in text for one in results())
     with (tmp_path / "tables" / "claims.csv").open() as file:
@@ -209,7 +209,7 @@ def test_scores_of_seeds_are_those_of_the_verdict():
 
 
 def test_the_list_of_claims_has_the_last_verdicts(tmp_path, no_pictures):
-    write_scoreboard(results(), LAPTOP, tmp_path / "claims" / "laptop")
+    write_scoreboard(results(), LAPTOP, WIDTHS, tmp_path / "claims" / "laptop")
     tiers = {"laptop": {}, "bench": {"seeds": [1, 2]}, "paper": {"needs": "a corpus"}}
     claims = [
         a_claim("holds", tiers=tiers),
@@ -227,7 +227,7 @@ def test_the_list_of_claims_has_the_last_verdicts(tmp_path, no_pictures):
 def test_a_tier_that_the_command_changed_is_told_and_is_not_in_the_list(tmp_path, no_pictures):
     scale = Scale.of("laptop", ["batching.max_tokens=9", "logger=none", "data.root=here"])
     assert scale.scope == "at laptop scale on a synthetic corpus, changed by batching.max_tokens=9"
-    page = write_scoreboard(results(), scale, tmp_path / "claims" / "laptop").read_text()
+    page = write_scoreboard(results(), scale, WIDTHS, tmp_path / "claims" / "laptop").read_text()
     assert scale.scope in summary(results(), scale)
     assert page.count("batching.max_tokens=9</code>") > 1  # the overrides of each system
     assert last_verdicts(tmp_path) == {}
@@ -239,7 +239,7 @@ def test_a_tier_that_the_command_changed_is_told_and_is_not_in_the_list(tmp_path
 def test_a_damaged_scoreboard_is_named_and_the_others_are_read(
     tmp_path, caplog, damaged, no_pictures
 ):
-    write_scoreboard(results(), LAPTOP, tmp_path / "claims" / "laptop")
+    write_scoreboard(results(), LAPTOP, WIDTHS, tmp_path / "claims" / "laptop")
     file = tmp_path / "claims" / "broken" / "tables" / "claims.json"
     file.parent.mkdir(parents=True)
     file.write_text(damaged)
@@ -249,7 +249,7 @@ def test_a_damaged_scoreboard_is_named_and_the_others_are_read(
 
 def test_a_registration_and_what_deviates_are_named(tmp_path, no_pictures):
     scale = Scale.of("laptop", [], "f00d" * 16, ["rungs: 2, registered 3"])
-    page = write_scoreboard(results(), scale, tmp_path).read_text()
+    page = write_scoreboard(results(), scale, WIDTHS, tmp_path).read_text()
     assert "f00d" * 16 in page
     assert "<li>rungs: 2, registered 3</li>" in page
     written = (tmp_path / "claims.md").read_text()
@@ -342,7 +342,7 @@ def test_a_claim_about_length_shows_scores_by_length(tmp_path, no_pictures):
         assert row["value"] == pytest.approx(np.mean([one["value"] for one in same]))
     published = [(row["place"], row["value"]) for row in data["means"][4:]]
     assert published == [(5.0, 25.5), (15.0, 12.0)]
-    text = write_scoreboard(judged, LAPTOP, tmp_path / "out").read_text()
+    text = write_scoreboard(judged, LAPTOP, WIDTHS, tmp_path / "out").read_text()
     assert "share of BLEU on short sentences" in text
 
 
@@ -393,7 +393,7 @@ def test_wandb_gets_every_verdict(tmp_path, monkeypatch, no_pictures):
         "lightning_modules.tracking.wandb_report.publish_page",
         lambda page, *_, **__: pages.append(page),
     )
-    write_scoreboard(results(), LAPTOP, tmp_path)
+    write_scoreboard(results(), LAPTOP, WIDTHS, tmp_path)
     publish_scoreboard(results(), LAPTOP, tmp_path, DictConfig({}))
     [data] = pages
     assert data.description == summary(results(), LAPTOP)
@@ -411,7 +411,7 @@ def test_the_page_of_52_claims_is_small(tmp_path, no_pictures):
     ladder = on_corpus((1, 2, 3), Outcome.SUPPORTED)
     german = on_corpus((1, 2, 3), Outcome.SUPPORTED, "en-de")
     many = [a_result(f"claim{n}", ladder, german) for n in range(52)]
-    page = write_scoreboard(many, LAPTOP, tmp_path)
+    page = write_scoreboard(many, LAPTOP, WIDTHS, tmp_path)
     assert page.stat().st_size < MOST_BYTES
 
 
@@ -421,7 +421,7 @@ def test_a_claim_that_failed_on_its_first_corpus_shows_the_others(tmp_path, no_p
     card, charts = card_of(one, LAPTOP)
     assert [corpus for corpus, _ in card["figures"]] == ["en-de"]
     assert charts
-    assert "was not trained" in write_scoreboard([one], LAPTOP, tmp_path).read_text()
+    assert "was not trained" in write_scoreboard([one], LAPTOP, WIDTHS, tmp_path).read_text()
 
 
 @pytest.fixture
@@ -429,7 +429,7 @@ def opened(browser, tmp_path, no_pictures):
     from selenium.webdriver.support.ui import WebDriverWait
 
     browser.get_log("browser")
-    browser.get(write_scoreboard(results(), LAPTOP, tmp_path).as_uri())
+    browser.get(write_scoreboard(results(), LAPTOP, WIDTHS, tmp_path).as_uri())
     browser.execute_script("document.querySelectorAll('details').forEach(each => each.open = true)")
     waiting = "return document.querySelectorAll('.chart:not(:has(svg.marks))').length === 0"
     WebDriverWait(browser, 60, poll_frequency=0.1).until(lambda _: browser.execute_script(waiting))

@@ -17,8 +17,19 @@ def assert_compiles(folder, tables, of):
 
     Fails for an error, a line that is too wide, and a character that the fonts lack.
     """
+    _assert_compiles(folder, map(as_latex, tables), of)
+
+
+def assert_floats_compile(folder):
+    """Compile the floats of figures in the folder, in two columns as wide as those of ACL."""
+    names = sorted(path.name for path in folder.glob("*.tex"))
+    widths = r"\textwidth=16cm\columnsep=0.6cm\hsize=7.7cm\columnwidth=7.7cm\linewidth=7.7cm"
+    texts = [widths, *(rf"\input{{{name}}}" for name in names)]
+    _assert_compiles(folder, texts, "twocolumn,article")
+
+
+def _assert_compiles(folder, texts, of):
     options, _, kind = of.rpartition(",")
-    texts = map(as_latex, tables)
     (folder / "all.tex").write_text(
         f"\\documentclass[{options}]{{{kind}}}\n\\usepackage{{booktabs,graphicx}}\n"
         "\\begin{document}\n" + "\n\\clearpage\n".join(texts) + "\n\\end{document}\n",

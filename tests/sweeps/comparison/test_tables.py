@@ -359,13 +359,26 @@ def test_numbers_stand_on_the_right_and_the_best_of_a_column_is_bold():
         )
     )
     assert r"\begin{tabular}{lrrr}" in text
-    rows = {line.split(" & ")[0].strip(): re.split(r" +& +", line) for line in text.splitlines()}
-    best = r"\textbf{64.0 {[}62.0, 66.1{]} \ensuremath{\pm} 0.5}"
-    assert rows["a"][1:3] == [best, "31.0"]
-    assert rows["b"][1:3] == [r"\ensuremath{-}1.0", r"\textbf{9.0}"]
+    body = text.partition(r"\midrule")[2].partition(r"\bottomrule")[0]
+    rows = [
+        [cell.strip() for cell in re.split(r" *& *", line.removesuffix(r"\\"))]
+        for line in body.strip().splitlines()
+    ]
+    beneath = r"\scriptsize {[}62.0, 66.1{]} \ensuremath{\pm} 0.5"
+    assert rows == [
+        ["a", r"\textbf{64.0}", "31.0", "5"],
+        ["", beneath, "", ""],
+        ["b", r"\ensuremath{-}1.0", r"\textbf{9.0}", "5"],
+    ]
+
+
+def test_a_long_title_stands_in_lines_above_its_numbers():
+    columns = [Column("system", "system"), Column("n", "falls below 80% of its best at", "number")]
+    text = as_latex(paper_table(columns, [["a", 41.0]]))
+    assert r"\shortstack[r]{falls\\below\\80\% of\\its best\\at}" in text
 
 
 def test_a_long_table_is_cut_off_for_paper():
-    text = as_latex(estimates(1, 60))
+    text = as_latex(long_texts(60))
     assert text.count("\\\\\n") == 45 + 1
     assert "The first 45 of 60 rows." in text

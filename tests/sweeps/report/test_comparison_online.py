@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from lightning_modules.figures.charts import NARROW
+from lightning_modules.figures.picture_files import NARROW
 from lightning_modules.runs.paths import TRACKER_ID
 from lightning_modules.tracking.wandb_report import metric_names
 from tests.helpers.commands import run as run_command

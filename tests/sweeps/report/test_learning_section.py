@@ -8,7 +8,15 @@ from sweeps.comparison.collect import collect
 from sweeps.report.html import render_report
 from sweeps.report.report import make_report
 from sweeps.report.sections.learning import learning_curves, learning_figures
-from tests.helpers.run_folders import REPORT, findings_of, history, make_run, result, unsealed
+from tests.helpers.run_folders import (
+    COLUMN,
+    REPORT,
+    findings_of,
+    history,
+    make_run,
+    result,
+    unsealed,
+)
 
 
 def made(folder, variant, **convergence):
@@ -66,6 +74,6 @@ def test_the_figure_of_losses_has_the_points_of_the_learning_curve(tmp_path, fin
     losses = [each.val_loss for each in (points if fine else curve.points)]
     assert drawn == losses
     assert len(curve.rows) == 2
-    figures = learning_figures([curve])
+    figures = learning_figures([curve], COLUMN)
     values = figures["learning_loss_by_target_tokens"].to_dict()["data"]["values"]
     assert len(values) == 2 + len(losses)

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from datamodules.corpus import examples_of
-from lightning_modules.figures.charts import CAPTION, ENDINGS
+from lightning_modules.figures.picture_files import CAPTION, ENDINGS, FLOAT
 from lightning_modules.metrics.systems import System
 from lightning_modules.metrics.words import PLAIN
 from sweeps.comparison.collect import Comparison, collect
@@ -34,6 +34,7 @@ from tests.helpers.run_folders import (
     translations,
     unsealed,
 )
+from tests.helpers.svg_texts import cut_off, overlaps
 
 
 @pytest.fixture(scope="module")
@@ -68,8 +69,8 @@ def test_the_files_are_all_there_and_nothing_is_left_half_written(built):
     pictures = {f"{name}.{ending}" for name in names for ending in ENDINGS}
     captions = figures - pictures
     assert pictures < figures
-    assert {"bleu_by_length.txt", "bleu_by_length_column.txt"} < captions
-    assert {name.partition(".")[2] for name in captions} == {CAPTION}
+    texts = {f"{name}.{ending}" for name in names for ending in (CAPTION, FLOAT)}
+    assert captions == texts
     assert names == report.figures.keys() | {f"{name}_column" for name in report.figures}
     for name in names:
         assert (out / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
@@ -77,6 +78,17 @@ def test_the_files_are_all_there_and_nothing_is_left_half_written(built):
         assert (out / "figures" / f"{name}.svg").read_text().startswith("<svg")
     page = (out / "report.html").read_text()
     assert "means over seeds; thin bars: lowest to highest seed" in page
+
+
+@pytest.mark.long
+def test_no_text_of_a_figure_stands_on_another_or_is_cut_off(built):
+    _, out = built
+    found = {}
+    for file in sorted((out / "figures").glob("*.svg")):
+        svg = file.read_text(encoding="utf-8")
+        if wrong := [*overlaps(svg), *cut_off(svg)]:
+            found[file.name] = wrong
+    assert not found
 
 
 @pytest.mark.long

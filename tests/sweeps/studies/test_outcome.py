@@ -13,7 +13,8 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 from optuna.trial import TrialState, create_trial
 from rich.console import Console
 
-from lightning_modules.figures.charts import CAPTION, ENDINGS, as_spec
+from lightning_modules.figures.charts import as_spec
+from lightning_modules.figures.picture_files import CAPTION, ENDINGS, FLOAT
 from lightning_modules.runs.paths import CONF
 from sweeps.comparison.conditions import equally_tuned
 from sweeps.launch.compose import use_hydra_config
@@ -34,6 +35,7 @@ from sweeps.studies.settings import suggest
 from sweeps.studies.storage import open_storage, silence_optuna
 from sweeps.tasks.study import enqueue, print_outcomes
 from tests.helpers.pages import HOSTILE, needs_axe, rows, screen, serious_violations, texts
+from tests.helpers.run_folders import WIDTHS
 from tests.sweeps.studies.test_studies import sweep_of
 
 RATE, KIND, HEADS = "optimizer.lr", f"{HOSTILE[0]} $x_$^", "+heads"
@@ -94,7 +96,7 @@ def made(folder, count=6, states=(DONE,), cost=("target_tokens", 1000), reports=
 @pytest.fixture(scope="module")
 def studied(tmp_path_factory):
     outcome = made(tmp_path_factory.mktemp("a study"), 9, [PRUNED, DONE, DONE, FAILED])
-    write_outcome(outcome)
+    write_outcome(outcome, WIDTHS)
     return outcome
 
 
@@ -228,7 +230,9 @@ def test_the_files_are_all_there(studied):
     curves = {f"search_performance_by_{pace}" for pace in ("trials", "target_tokens")}
     names |= curves | {f"{name}_column" for name in curves}
     drawn = {f"{name}.{ending}" for name in names for ending in ENDINGS}
-    assert figures == drawn | {f"{name}.{CAPTION}" for name in names}
+    texts = {f"{name}.{CAPTION}" for name in names}
+    texts |= {f"{name}.{FLOAT}" for name in names if name.startswith("search_")}
+    assert figures == drawn | texts
     starts = {"svg": b"<svg", "png": b"\x89PNG", "pdf": b"%PDF"}
     for name in drawn:
         path = studied.folder / "figures" / name
@@ -240,7 +244,7 @@ def test_a_figure_that_is_no_longer_drawn_leaves_no_file(tmp_path):
     for name in ("importances", "trials"):
         for ending in ENDINGS:
             (tmp_path / "figures" / f"{name}.{ending}").touch()
-    write_outcome(made(tmp_path, 1))
+    write_outcome(made(tmp_path, 1), WIDTHS)
     assert not list((tmp_path / "figures").glob("importances.*"))
     assert all(path.stat().st_size for path in (tmp_path / "figures").iterdir())
 
@@ -278,7 +282,7 @@ def test_the_end_of_studies_takes_25_lines_failed_trials_first(tmp_path, studies
     names = [f"study-{number}" for number in range(studies)]
     outcomes = [made(tmp_path / name, 6, [FAILED, DONE], name=name) for name in names]
     console = Console(width=80, file=io.StringIO(), record=True)
-    print_outcomes(outcomes, console)
+    print_outcomes(outcomes, WIDTHS, console)
     lines = console.export_text().splitlines()
     assert len(lines) <= MOST_LINES
     assert lines[0].startswith("✗ failed trial 0 of study study-0: out of memory")
@@ -294,7 +298,7 @@ def test_the_end_of_a_study_writes_it_all_even_where_nothing_finished(tmp_path, 
     folder = tmp_path / "studies" / "recurrent-bahdanau"
 
     def show():
-        print_outcomes(find_outcomes(plans, folder, "target_tokens"), Console(width=200))
+        print_outcomes(find_outcomes(plans, folder, "target_tokens"), WIDTHS, Console(width=200))
 
     with initialize_config_dir(str(CONF), version_base=None):
         config = compose("config", overrides, return_hydra_config=True)

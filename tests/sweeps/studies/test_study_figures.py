@@ -20,7 +20,8 @@ from optuna.distributions import (
 from optuna.importance import get_param_importances
 from optuna.trial import TrialState, create_trial
 
-from lightning_modules.figures.charts import ENDINGS, as_spec, save_chart
+from lightning_modules.figures.charts import as_spec
+from lightning_modules.figures.picture_files import ENDINGS, save_chart
 from sweeps.studies.figures import TITLES, expected_best, search_performance, study_figures
 from sweeps.studies.settings import hydra_value
 from tests.helpers.pages import HOSTILE
