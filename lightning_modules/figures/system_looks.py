@@ -127,11 +127,11 @@ def letter_colours(labels: Mapping[str, str], baselines: Iterable[str] = ()) -> 
 
 
 AXIS = 4.2  # room of an axis with numbers and a title beside the plot, in sizes of type
-SYMBOL = 1.4  # room of a symbol of a legend before its label, in sizes of type
+SYMBOL, GAP = 1.25, 0.75  # room of a symbol of a legend before its label, and between columns
 PAGE = 640
 """Width of the plot on a page, nearly."""
 ROOMY = 1.15  # how much wider the fonts of browsers may be
-_YEARS = re.compile(r" \([^()]*et al\.\)")
+_AUTHORS = re.compile(r" \([^()]*et al\.\)")
 
 
 def legend_of(labels: Sequence[str], width: Width, beside: bool = False) -> alt.Legend | None:
@@ -160,7 +160,7 @@ def legend_of(labels: Sequence[str], width: Width, beside: bool = False) -> alt.
         columns=columns,
         symbolOpacity=1,
         symbolLimit=len(labels),  # Vega's own limit is 30
-        columnPadding=style.type,
+        columnPadding=GAP * style.type,
         labelLimit=limit,
     )
     if shown != list(labels):
@@ -170,7 +170,7 @@ def legend_of(labels: Sequence[str], width: Width, beside: bool = False) -> alt.
 
 
 def _shortened(labels: Sequence[str]) -> list[str]:
-    short = [_YEARS.sub("", label) for label in labels]
+    short = [_AUTHORS.sub("", label) for label in labels]
     return short if len(set(short)) == len(set(labels)) else list(labels)
 
 
@@ -180,7 +180,7 @@ def _width(labels: Sequence[str], columns: int, type: float) -> float:
         max(text_width(label, type) for label in labels[column::columns])
         for column in range(columns)
     ]
-    return sum(widest) + type * (SYMBOL * columns + columns - 1)
+    return sum(widest) + type * (SYMBOL * columns + GAP * (columns - 1))
 
 
 def _chosen(by_columns: dict[int, float]) -> str:

@@ -192,7 +192,8 @@ def _tooltip(rows: Sequence[Mapping[str, Any]], name: str) -> alt.Tooltip:
 
 
 def _axis(channel: Any, field: str, title: str, **axis: Any) -> Any:
-    return channel(f"{field}:Q", title=title).scale(zero=False).axis(tickCount=6, **axis)
+    scale = {"zero": False, "padding": 8}  # points at the ends are whole
+    return channel(f"{field}:Q", title=title).scale(**scale).axis(tickCount=6, **axis)
 
 
 def colours_and_shapes(
