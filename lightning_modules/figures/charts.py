@@ -85,16 +85,15 @@ def as_spec(chart: Chart) -> dict[str, Any]:
 def described(
     chart: Described, width: Width, note: str, subject: str = "", details: str = ""
 ) -> Described:
-    """Give a chart a caption for print and a description for screen readers.
+    """Give a chart the caption of its files and a description for screen readers.
 
     The caption is the ``subject``, a sentence on what is drawn, with the ``note`` on how to read it
     and where the numbers come from. The description is the subject with ``details``, the main
     numbers in words.
     """
-    about: dict[str, Any] = {"caption": f"{subject} {note}".strip()}
+    given: dict[str, Any] = {}
     if width != "container":
-        about["width"] = width
-    given: dict[str, Any] = {"usermeta": about}
+        given["usermeta"] = {"caption": f"{subject} {note}".strip(), "width": width}
     if description := f"{subject} {details}".strip():
         given["description"] = description
     whole: Described = chart.properties(**given)

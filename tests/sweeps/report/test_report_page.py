@@ -203,6 +203,20 @@ def test_the_page_prints_in_few_pages_and_closed_parts_stay_closed(fresh):
     assert printed(fresh)[0] > 2 * pages
 
 
+def test_closed_parts_and_headings_above_nothing_else_are_not_printed(fresh):
+    fresh.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    closed = """return [...document.querySelectorAll('.fold:not([open]) > summary')]
+        .filter(e => e.checkVisibility()).map(e => e.textContent)"""
+    bare = """return [...document.querySelectorAll('main section > h2')].filter(heading =>
+        heading.checkVisibility() && ![...heading.parentElement.children].some(
+            each => each !== heading && each.checkVisibility())).map(e => e.textContent)"""
+    shown = "return [...document.querySelectorAll('h2')].filter(e => e.checkVisibility()).length"
+    found = [fresh.execute_script(script) for script in (closed, bare, shown)]
+    fresh.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    assert found[:2] == [[], []]
+    assert 3 <= found[2] < fresh.execute_script(shown)
+
+
 def test_a_picture_stays_whole_and_with_its_heading(fresh):
     fresh.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     script = """return [...document.querySelectorAll(arguments[0])]
