@@ -194,7 +194,7 @@ def _layers(
     legend = legend_of(labels, width, beside=named)
     pale = alt.when(highlighted).then(alt.value(0.16)).otherwise(alt.value(0.03))
     dashes = alt.StrokeDash("system:N", title=None, scale=dash, legend=legend)
-    encodings = {
+    encodings: dict[str, Any] = {
         "x": lines.x,
         "y": alt.Y("score:Q", title=fitted(lines.y_title, style.height, style.type), scale=y),
         "color": alt.Color("system:N", title=None, scale=colour, legend=legend),
