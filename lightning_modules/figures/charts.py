@@ -32,7 +32,13 @@ class Style(NamedTuple):
         on_paper = self.type == 8
         axis = alt.AxisConfig(titleFontSize=self.type, labelFontSize=self.type - 1)
         if on_paper:
-            axis = alt.AxisConfig(titleFontSize=8, labelFontSize=8, tickSize=3, labelPadding=2)
+            axis = alt.AxisConfig(
+                titleFontSize=8,
+                titleFontWeight="normal",
+                labelFontSize=8,
+                tickSize=3,
+                labelPadding=2,
+            )
         return alt.Config(
             font=FONT if on_paper else alt.Undefined,
             view=alt.ViewConfig(stroke=None),
@@ -40,7 +46,12 @@ class Style(NamedTuple):
             legend=alt.LegendConfig(
                 labelFontSize=self.type, symbolSize=self.mark, offset=self.type / 2
             ),
-            title=alt.TitleConfig(fontSize=self.type, anchor="start", offset=0.75 * self.type),
+            title=alt.TitleConfig(
+                fontSize=self.type,
+                fontWeight="normal" if on_paper else alt.Undefined,
+                anchor="start",
+                offset=0.75 * self.type,
+            ),
             text=alt.MarkConfig(fontSize=self.type),
         )
 

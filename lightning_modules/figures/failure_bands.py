@@ -17,7 +17,7 @@ from lightning_modules.figures.charts import (
     tooltip,
 )
 from lightning_modules.figures.lines import finish_chart
-from lightning_modules.figures.system_looks import AXIS, legend_of
+from lightning_modules.figures.system_looks import AXIS, legend_of, short_labels
 from lightning_modules.figures.text_sizes import fitted
 from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.metrics.failures import TranslationKind
@@ -99,17 +99,18 @@ def failure_panels(every: Sequence[Bands], x_title: str, note: str, width: float
     style = style_of(width)
     columns = min(2 if width < WIDE else 3, len(every))
     room = (width - GAP * (columns - 1)) / columns - AXIS * style.type
+    names = short_labels([bands.label for bands in every], width)
     drawn = [
         alt.layer(*_layers(bands, width, x_title, "%")).properties(
             width=room,
             height=SMALL,
-            title=alt.TitleParams(fitted(bands.label, room, style.type), offset=4),
+            title=alt.TitleParams(fitted(names[bands.label], room, style.type), offset=4),
         )
         for bands in every
     ]
     said = " ".join(bands.details for bands in every)
     chart = alt.concat(*drawn, columns=columns, spacing=GAP).resolve_scale(color="shared")
-    return described(chart, width, note, SUBJECT, said).properties(config=style.config)
+    return described(chart, width, note, SUBJECT, said).properties(config=style.config, padding=1)
 
 
 def _layers(bands: Bands, width: Width, x_title: str, y_title: str) -> list[alt.Chart]:
@@ -123,7 +124,7 @@ def _layers(bands: Bands, width: Width, x_title: str, y_title: str) -> list[alt.
         "place:Q",
         title=x_title,
         scale=alt.Scale(domain=_ends(bands), nice=False),
-        axis=_axis(bands),
+        axis=_axis(bands, on_page),
     )
     y = alt.Y(
         "from:Q",
@@ -155,14 +156,14 @@ def _ends(bands: Bands) -> list[float]:
     return [places[0], places[-1]]
 
 
-def _axis(bands: Bands) -> alt.Axis:
+def _axis(bands: Bands, on_page: bool) -> alt.Axis:
     names = ", ".join(f"'{place:g}': '{each.label}'" for each, place in _rounded(bands))
     return alt.Axis(
         values=[place for _, place in _rounded(bands)],
         labelExpr=f"{{{names}}}[datum.value]",
         labelOverlap="parity",
         labelAngle=0,
-        labelFlush=False,
+        labelFlush=not on_page,  # panels stand side by side
         grid=False,
     )
 

@@ -9,7 +9,8 @@ import altair as alt
 
 from lightning_modules.figures.charts import GREY, Chart, Style, Width, data_of, style_of, tooltip
 from lightning_modules.figures.lines import finish_chart
-from lightning_modules.figures.system_looks import COLOURS
+from lightning_modules.figures.system_looks import COLOURS, LINE_HEIGHT, LONGEST_LABEL, renamed
+from lightning_modules.figures.text_sizes import fitted
 
 LOOKS = {
     "supported": (COLOURS[1], "circle"),
@@ -67,9 +68,10 @@ def forest_chart(effects: Sequence[Effect], width: Width) -> Chart:
     ]
     claims = [each.claim for each in effects]
     axis = alt.Axis(labelLimit=0, ticks=False, domain=False, grid=True)
-    narrow = not (page or style.labelled)
-    if narrow:  # the paper above the name of the claim
-        axis.labelExpr = "split(datum.label, '.')"
+    narrow, lines = not (page or style.labelled), {}
+    if width != "container" and narrow:
+        lines = {name: _lines_of_name(name, LONGEST_LABEL * width, style.type) for name in claims}
+        axis.labelExpr = renamed(lines)
     if page:
         axis.labelExpr = f"{ROOM} ? {_lines_by_claim(effects)}[datum.label] : datum.label"
     y = alt.Y("claim:N", sort=claims, title=None, scale=alt.Scale(domain=claims), axis=axis)
@@ -81,8 +83,17 @@ def forest_chart(effects: Sequence[Effect], width: Width) -> Chart:
     chart = alt.layer(*layers, data=data_of(rows))
     subject = f"Forest plot of {len(effects)} effects."
     drawn = finish_chart(chart, width, NOTE, "", subject, _details(effects))
-    row = (ROW if page or narrow else NAMED_ROW) * style.type
+    row = (ROW if page else NAMED_ROW) * style.type
+    if lines:
+        row = (0.6 + LINE_HEIGHT * max(map(len, lines.values()))) * style.type
     return drawn.properties(height=row * len(effects))
+
+
+def _lines_of_name(claim: str, room: float, type: float) -> list[str]:
+    """Return the paper of a claim, and below it the name in words, in lines."""
+    paper, _, name = claim.partition(".")
+    words = fitted(name.replace("_", " "), room, type)
+    return [paper, *([words] if isinstance(words, str) else words)]
 
 
 def _lines_by_claim(effects: Sequence[Effect]) -> str:
@@ -116,7 +127,7 @@ def _effects(y: alt.Y, style: Style, page: bool, fitting: int) -> tuple[Chart, C
         base = base.encode(href="href:N")
     x = alt.X(
         "low:Q",
-        title=TITLE,
+        title=TITLE if page or fitting == len(LOOKS) else TITLE.split(" ÷ ")[0] + " ÷ margin",
         scale=alt.Scale(type="symlog", constant=1, nice=False, padding=8),
         axis=alt.Axis(values=[*TICKS], grid=False, labelOverlap=True),
     )

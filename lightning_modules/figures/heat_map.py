@@ -74,8 +74,8 @@ Drawn = TypeVar("Drawn", alt.LayerChart, alt.ConcatChart)
 
 def _finished(chart: Drawn, width: Width) -> Drawn:
     given = described(chart, width, HOW_TO_READ, details=chart.description)
-    given = given.configure_axis(ticks=False, domain=False)
-    return given if width == "container" else given.configure(font=FONT)
+    font = alt.Undefined if width == "container" else FONT
+    return given.configure(font=font, axis=alt.AxisConfig(ticks=False, domain=False))
 
 
 def _map(panel: Panel, width: Width) -> alt.LayerChart:

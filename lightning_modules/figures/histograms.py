@@ -95,7 +95,9 @@ def length_histogram(
     )
     colours = alt.Scale(domain=splits, range=list(SPLITS[: len(splits)]))
     dashes = alt.Scale(domain=sides, range=list(DASHES))
-    kinds = alt.Legend(orient="bottom", columns=2, symbolType="stroke", symbolSize=KEY)
+    kinds = alt.Legend(
+        orient="bottom", columns=2, symbolType="stroke", symbolSize=KEY, clipHeight=14
+    )
     legend = alt.Legend(orient="bottom", columns=3)
     highlighted, opacity = highlighting("split")
     line = alt.Chart(data_of(_points(statistics, sides, labels))).mark_line(

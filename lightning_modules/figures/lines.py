@@ -191,12 +191,13 @@ def _layers(
     style, labels = style_of(width), [*lines.labels.values(), *lines.baselines]
     highlighted, clear = highlighting("system")
     colour, shape, dash = looks_scales(lines.labels, lines.baselines)
-    legend = legend_of(labels, width, beside=named)
+    y_title = fitted(lines.y_title, style.height, style.type)
+    legend = legend_of(labels, width, named, y_title)
     pale = alt.when(highlighted).then(alt.value(0.16)).otherwise(alt.value(0.03))
     dashes = alt.StrokeDash("system:N", title=None, scale=dash, legend=legend)
     encodings: dict[str, Any] = {
         "x": lines.x,
-        "y": alt.Y("score:Q", title=fitted(lines.y_title, style.height, style.type), scale=y),
+        "y": alt.Y("score:Q", title=y_title, scale=y),
         "color": alt.Color("system:N", title=None, scale=colour, legend=legend),
         "opacity": clear,
     }
@@ -267,7 +268,7 @@ def finish_chart(
         given["autosize"] = alt.AutoSizeParams(type="fit-x", contains="padding")
         given["padding"] = 1
     if title:
-        given["title"] = title
+        given["title"] = title if width == "container" else fitted(title, width, style.type)
     whole: Chart = described(chart, width, note, subject, details).properties(**given)
     return whole
 

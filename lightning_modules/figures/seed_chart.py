@@ -6,7 +6,7 @@ import altair as alt
 
 from lightning_modules.figures.charts import Chart, Width, data_of, style_of, tooltip
 from lightning_modules.figures.lines import finish_chart, looks_scales
-from lightning_modules.figures.system_looks import LONGEST_LABEL
+from lightning_modules.figures.system_looks import LONGEST_LABEL, renamed, short_labels
 from lightning_modules.metrics.bootstrap import Estimate
 
 ROW = 2.6  # height of a system's row, in sizes of type
@@ -40,7 +40,13 @@ def seed_chart(
         "system:N",
         sort=shown,
         title=None,
-        axis=alt.Axis(ticks=False, domain=False, grid=False, labelLimit=limit),
+        axis=alt.Axis(
+            ticks=False,
+            domain=False,
+            grid=False,
+            labelLimit=limit,
+            labelExpr=renamed(short_labels(shown, width)),
+        ),
     )
     x = alt.X("score:Q", title=title, scale=alt.Scale(zero=False, padding=10))
     hue = alt.Color("system:N", scale=colour, legend=None)

@@ -127,6 +127,7 @@ def letter_colours(labels: Mapping[str, str], baselines: Iterable[str] = ()) -> 
 
 
 AXIS = 4.2  # room of an axis with numbers and a title beside the plot, in sizes of type
+LINE_HEIGHT = 1.3  # height of a line of a title, in sizes of type
 SYMBOL, GAP = 1.25, 0.75  # room of a symbol of a legend before its label, and between columns
 PAGE = 640
 """Width of the plot on a page, nearly."""
@@ -134,14 +135,16 @@ ROOMY = 1.15  # how much wider the fonts of browsers may be
 _AUTHORS = re.compile(r" \([^()]*et al\.\)")
 
 
-def legend_of(labels: Sequence[str], width: Width, beside: bool = False) -> alt.Legend | None:
+def legend_of(
+    labels: Sequence[str], width: Width, beside: bool = False, title: str | list[str] = ""
+) -> alt.Legend | None:
     """Return a legend in as few rows as the width needs.
 
-    With labels ``beside`` its lines, a figure in a file has a legend in one row or none. A narrow
-    figure leaves out authors in brackets, where the labels differ without them.
+    With labels ``beside`` its lines, a figure in a file has a legend in one row or none. ``title``
+    is that of the vertical axis, which may have lines.
     """
     style = style_of(width)
-    shown = _shortened(labels) if not style.labelled else list(labels)
+    shown = list(short_labels(labels, width).values())
     by_columns = {
         columns: _width(shown, columns, style.type) for columns in range(1, len(shown) + 1)
     }
@@ -149,7 +152,8 @@ def legend_of(labels: Sequence[str], width: Width, beside: bool = False) -> alt.
     if width == "container":
         columns: int | alt.ExprRef = alt.ExprRef(_chosen(by_columns))
     else:
-        room = width - AXIS * style.type
+        lines = 1 if isinstance(title, str) else len(title)
+        room = width - (AXIS + LINE_HEIGHT * (lines - 1)) * style.type
         columns = max((n for n, needed in by_columns.items() if needed <= room), default=1)
         limit = room - SYMBOL * style.type
         if beside and columns < len(labels):
@@ -164,14 +168,24 @@ def legend_of(labels: Sequence[str], width: Width, beside: bool = False) -> alt.
         labelLimit=limit,
     )
     if shown != list(labels):
-        names = json.dumps(dict(zip(labels, shown, strict=True)))
-        legend.labelExpr = f"{names}[datum.label]"
+        legend.labelExpr = renamed(dict(zip(labels, shown, strict=True)))
     return legend
 
 
-def _shortened(labels: Sequence[str]) -> list[str]:
-    short = [_AUTHORS.sub("", label) for label in labels]
-    return short if len(set(short)) == len(set(labels)) else list(labels)
+def renamed(names: Mapping[str, str | list[str]]) -> str:
+    """Return the expression of labels that stand for others; a list has their lines."""
+    return f"{json.dumps(names)}[datum.label]"
+
+
+def short_labels(labels: Iterable[str], width: Width) -> dict[str, str]:
+    """Return what a figure writes for each label.
+
+    A narrow one leaves out authors in brackets, where the labels differ without them.
+    """
+    labels = list(labels)
+    short = {label: _AUTHORS.sub("", label) for label in labels}
+    differ = len(set(short.values())) == len(short)
+    return short if differ and not style_of(width).labelled else {label: label for label in labels}
 
 
 def _width(labels: Sequence[str], columns: int, type: float) -> float:

@@ -59,7 +59,8 @@ def _boxes(element: ElementTree.Element, outer: NDArray[np.float64], marks: bool
         return
     inner = outer @ _matrix(given.get("transform", ""))
     tag, kinds = element.tag.rpartition("}")[2], given.get("class", "")
-    marks = marks or ("mark-symbol" in kinds and "role-mark" in kinds)
+    drawn = "mark-symbol" in kinds and "role-mark" in kinds
+    marks = (marks or drawn) and "clip-path" not in given  # what is clipped may end anywhere
     if tag == "text":
         yield from _lines(element, inner)
     elif tag == "path" and marks:

@@ -229,15 +229,14 @@ def _figure(
     ends = rounded_out(min(values), max(values)) if values else (0.0, 1.0)
     colour, shape, _ = looks_scales(labels)
     labelled = labels_fit(labels, width)
-    legend = legend_of(list(labels.values()), width, beside=labelled)
+    y_title = fitted(unit, style.height, style.type)
+    legend = legend_of(list(labels.values()), width, labelled, y_title)
     highlighted = alt.selection_point(fields=["system"], bind="legend")
     x = alt.X(f"{pace}:Q", title=TITLES[pace], axis=alt.Axis(grid=False, tickCount=6, format="~s"))
     base = alt.Chart().encode(
         x=x,
         y=alt.Y(
-            "value:Q",
-            title=fitted(unit, style.height, style.type),
-            scale=alt.Scale(domain=list(ends), nice=False, zero=False),
+            "value:Q", title=y_title, scale=alt.Scale(domain=list(ends), nice=False, zero=False)
         ),
         color=alt.Color("system:N", title=None, scale=colour, legend=legend),
         detail=["seed:N", "what:N"],
@@ -266,7 +265,9 @@ def _figure(
 
 def _dashes(kinds: Sequence[str]) -> alt.StrokeDash:
     scale = alt.Scale(domain=list(kinds), range=[[4, 3], [1, 0]])
-    legend = alt.Legend(orient="bottom", columns=2, symbolType="stroke", symbolSize=KEY)
+    legend = alt.Legend(
+        orient="bottom", columns=2, symbolType="stroke", symbolSize=KEY, clipHeight=14
+    )
     return alt.StrokeDash("what:N", title=None, scale=scale, legend=legend)
 
 

@@ -16,7 +16,7 @@ from lightning_modules.figures.forest_chart import Effect, forest_chart
 from lightning_modules.figures.hatches import hatches_of
 from lightning_modules.figures.heat_map import Panel, attention_panels
 from lightning_modules.figures.histograms import count_histogram, length_histogram
-from lightning_modules.figures.lines import Lines, draw_lines, point
+from lightning_modules.figures.lines import Lines, draw_lines, point, with_margins
 from lightning_modules.figures.picture_files import draw
 from lightning_modules.figures.seed_chart import seed_chart
 from lightning_modules.figures.system_looks import LOOKS
@@ -57,8 +57,12 @@ def lines(count=5, baselines=BASELINES):
         ]
         for n, name in enumerate(baselines)
     }
-    title = "Right choices between two translations of the same sentence (%)"
-    x = alt.X("place:Q", title="Source length (words), 500 sentences each")
+    title = "Right choices between two translations (%)"
+    x = alt.X(
+        "place:Q",
+        title="Source length (words), 500 sentences each",
+        scale=alt.Scale(domain=with_margins([5, 55]), nice=False),
+    )
     return Lines(labels, points, x, title, from_zero=True, baselines=dashed, note="A_note & more.")
 
 
