@@ -27,6 +27,7 @@ PICTURE = 500.0  # width of a picture for a tracker, in points
 CELL = 1.8  # largest side of the cell of one weight, in sizes of type
 LONGEST_LABEL = 10
 """Most room for a word beside the map, in sizes of type; the rest of a longer word is cut off."""
+EDGE = 2  # room for the lines around a map
 GAP = 16  # room between two panels, in points
 HOW_TO_READ = (
     "Attention weights. Rows: words of the translation; columns: words of the source. The darker a "
@@ -74,8 +75,10 @@ Drawn = TypeVar("Drawn", alt.LayerChart, alt.ConcatChart)
 
 def _finished(chart: Drawn, width: Width) -> Drawn:
     given = described(chart, width, HOW_TO_READ, details=chart.description)
-    font = alt.Undefined if width == "container" else FONT
-    return given.configure(font=font, axis=alt.AxisConfig(ticks=False, domain=False))
+    axis = alt.AxisConfig(ticks=False, domain=False)
+    if width == "container":
+        return given.configure(axis=axis)
+    return given.configure(font=FONT, axis=axis).properties(padding=0)
 
 
 def _map(panel: Panel, width: Width) -> alt.LayerChart:
@@ -107,7 +110,7 @@ def _map(panel: Panel, width: Width) -> alt.LayerChart:
     if panel.title:
         given["title"] = alt.TitleParams(
             panel.title, subtitle=panel.subtitle, anchor="start", frame="bounds", offset=8,
-            limit=alt.Undefined if width == "container" else float(width),
+            limit=alt.Undefined if width == "container" else float(width) - EDGE,
             fontSize=type_size + 1, subtitleFontSize=type_size,
         )  # fmt: skip
     description = alt_text(attention, panel.title, panel.subtitle)
@@ -136,7 +139,7 @@ def cell_size(attention: SentenceAttention, width: Width) -> float:
     if width == "container":
         return largest
     columns = max(1, len(attention.source_words))
-    return min(largest, (width - label_room(attention.target_words, width)) / columns)
+    return min(largest, (width - EDGE - label_room(attention.target_words, width)) / columns)
 
 
 def label_room(words: Sequence[str], width: Width) -> float:

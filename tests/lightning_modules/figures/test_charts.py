@@ -183,7 +183,7 @@ def test_a_legend_has_one_row_or_none_beside_labelled_lines():
     assert row is not None
     assert row["columns"] == 2
     assert legend_of(["a long label of a system"] * 14, TEXT_WIDTH, beside=True) is None
-    column = legend_of(["a long label of a system"] * 14, COLUMN)
+    column = legend_of(["a very long label of a system"] * 14, COLUMN)
     assert column is not None
     assert column["columns"] == 1
 
