@@ -154,7 +154,7 @@ def _shades(type_size: float) -> alt.Color:
         title="attention weight",
         scale=alt.Scale(domain=[0, 0.25, 0.5, 0.75, 1], range=BLUES, interpolate="rgb"),
         legend=alt.Legend(
-            orient="bottom", gradientLength=120, titleFontSize=type_size, labelFontSize=type_size
+            orient="bottom", gradientLength=100, titleFontSize=type_size, labelFontSize=type_size
         ),
     )
 

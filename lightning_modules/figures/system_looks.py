@@ -144,7 +144,8 @@ def legend_of(
     is that of the vertical axis, which may have lines.
     """
     style = style_of(width)
-    shown = list(short_labels(labels, width).values())
+    short = short_labels(labels, width)
+    shown = [short[label] for label in labels]
     by_columns = {
         columns: _width(shown, columns, style.type) for columns in range(1, len(shown) + 1)
     }
