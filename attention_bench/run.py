@@ -126,7 +126,7 @@ class Run:
 
         ``layer``, ``head`` and ``step`` may be given as overrides. Both sides of a pair need words.
         """
-        sides = _lines("sources", sources), _lines("targets", targets)
+        sides = [*_lines("sources", sources)], [*_lines("targets", targets)]
         config = self._prepared("align", *overrides)
         from datamodules.corpus import ParallelText
         from lightning_modules.tasks.align import align_pairs, checked_text, encode

@@ -1,7 +1,7 @@
 """What all charts have in common: sizes of type and marks, data, captions, what a pointer says."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 import altair as alt
 from altair.utils.schemapi import debug_mode
@@ -107,8 +107,8 @@ def described(
         given["usermeta"] = {"caption": f"{subject} {note}".strip(), "width": width}
     if description := f"{subject} {details}".strip():
         given["description"] = description
-    whole: Described = chart.properties(**given)
-    return whole
+    whole: Any = chart.properties(**given)
+    return cast(Described, whole)
 
 
 def tooltip(*fields: str, numbers: Mapping[str, str]) -> list[alt.Tooltip]:

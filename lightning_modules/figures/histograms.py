@@ -37,10 +37,11 @@ def count_histogram(
         labelExpr="replace(datum.label, / to <? ?/, '–')",
         grid=False,
     )
-    fill = alt.Fill("system:N", title=None, scale=colour, legend=legend)
+    filling = colour
     if width != "container":
         hatches = hatches_of(labels)
-        fill.scale = alt.Scale(domain=list(hatches), range=list(hatches.values()))
+        filling = alt.Scale(domain=list(hatches), range=list(hatches.values()))
+    fill = alt.Fill("system:N", title=None, scale=filling, legend=legend)
     bars = alt.Chart(data_of(rows)).mark_bar(strokeWidth=0.5)
     chart = bars.encode(
         x=alt.X("group:O", sort=list(groups), title=title, axis=axis).scale(domain=list(groups)),

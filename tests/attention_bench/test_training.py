@@ -10,7 +10,12 @@ from tests.helpers.refusals import refused
 
 def test_the_run_is_that_of_the_command(space, monkeypatch):
     """Also the latest of several that ``force=true`` makes."""
-    monkeypatch.setattr(training, "run_command", lambda given, log: (inside(*given), (0, ""))[1])
+
+    def run_inside(given, log):
+        inside(*given)
+        return 0, ""
+
+    monkeypatch.setattr(training, "run_command", run_inside)
     given = [*TINY, *places(space), "logger=none", "decoding=greedy"]
     folders = []
     for more in ([], ["force=true"], ["force=true"]):

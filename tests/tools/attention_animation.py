@@ -17,7 +17,7 @@ from PIL import Image
 
 from datamodules.errors import UserError
 from datamodules.files import whole_file
-from lightning_modules.figures.charts import TEXT, as_spec
+from lightning_modules.figures.charts import as_spec
 from lightning_modules.figures.heat_map import PNG_SCALE, attention_map
 from lightning_modules.runs.files import read_attention_history, read_history, read_result
 from lightning_modules.runs.job import label_of
@@ -40,9 +40,7 @@ def frames_of(run: Path, number: int) -> list[Image.Image]:
     label = label_of(result.variant, result.overrides, result.config)
     points, sentence = read_history(run), history.sentences[number]
     drawn = [
-        _picture(
-            as_spec(attention_map(sentence.at(place), label, moment(validation, points), TEXT))
-        )
+        _picture(as_spec(attention_map(sentence.at(place), label, moment(validation, points))))
         for place, validation in enumerate(history.validations)
     ]
     size = max(each.width for each in drawn), max(each.height for each in drawn)

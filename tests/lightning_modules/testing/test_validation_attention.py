@@ -39,7 +39,7 @@ def test_few_validations_are_all_kept_and_many_evenly_with_the_last():
 
 
 def test_leaving_out_one_by_one_keeps_what_leaving_out_at_once_keeps():
-    kept = []
+    kept: list[int] = []
     for count in range(1, LAST):
         kept = [number for number in [*kept, count] if is_kept(number, count)]
         assert kept == kept_of(count)

@@ -5,6 +5,7 @@ import io
 import json
 import re
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -231,7 +232,7 @@ def test_parts_are_cut_into_words_as_a_map_has_them():
     assert ["".join(text for text, _ in word) for word in words] == ["a", "bx", "b", "c", "e"]
     assert words[0] == [("a", "")]
     assert words[1] == [("bx", "wrong")]
-    cut = [("l'", ""), ("eau la", "wrong"), (" ", ""), ("", "loop"), ("mer", "loop")]
+    cut: Any = [("l'", ""), ("eau la", "wrong"), (" ", ""), ("", "loop"), ("mer", "loop")]
     assert words_of(cut) == [[("l'", ""), ("eau", "wrong")], [("la", "wrong")], [("mer", "loop")]]
     assert words_of([]) == []
 
