@@ -9,7 +9,8 @@ import altair as alt
 
 from lightning_modules.figures.charts import GREY, Chart, Style, Width, data_of, style_of, tooltip
 from lightning_modules.figures.lines import finish_chart
-from lightning_modules.figures.system_looks import COLOURS, LINE_HEIGHT, LONGEST_LABEL, renamed
+from lightning_modules.figures.palette import COLOURS
+from lightning_modules.figures.system_looks import LINE_HEIGHT, LONGEST_LABEL, renamed
 from lightning_modules.figures.text_sizes import fitted
 
 LOOKS = {

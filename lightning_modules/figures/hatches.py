@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from lightning_modules.figures.system_looks import SHAPES, looks_of
+from lightning_modules.figures.palette import SHAPES, looks_of
 
 _SIZE = 3  # side of the tile that a pattern repeats, in points
 _LINES = {

@@ -10,6 +10,7 @@ from datamodules.corpus_statistics import CorpusStatistics
 from lightning_modules.figures.charts import KEY, Chart, Width, data_of, highlighting, style_of
 from lightning_modules.figures.hatches import hatches_of
 from lightning_modules.figures.lines import finish_chart, looks_scales
+from lightning_modules.figures.palette import GREYS
 from lightning_modules.figures.system_looks import legend_of
 
 
@@ -75,8 +76,6 @@ def _details(rows: Sequence[Mapping[str, Any]], labels: Iterable[str]) -> str:
 
 
 DASHES = ([1, 0], [4, 3])  # lines of the source side, and of the target side
-SPLITS = ("#1c2430", "#00798c", "#b07d00")
-"""Colours of training, validation and test, which are no system's."""
 
 
 def length_histogram(
@@ -94,7 +93,8 @@ def length_histogram(
         labelSeparation=4,
         grid=False,
     )
-    colours = alt.Scale(domain=splits, range=list(SPLITS[: len(splits)]))
+    # Colours are for systems.
+    colours = alt.Scale(domain=splits, range=list(GREYS[: len(splits)]))
     dashes = alt.Scale(domain=sides, range=list(DASHES))
     kinds = alt.Legend(
         orient="bottom", columns=2, symbolType="stroke", symbolSize=KEY, clipHeight=14

@@ -18,13 +18,13 @@ from lightning_modules.figures.charts import (
     style_of,
     tooltip,
 )
+from lightning_modules.figures.palette import looks_of
 from lightning_modules.figures.system_looks import (
     baseline_looks,
     end_labels,
     labels_fit,
     legend_of,
     letter_colours,
-    looks_of,
 )
 from lightning_modules.figures.text_sizes import fitted
 from lightning_modules.metrics.bootstrap import Estimate, ScoredGroup

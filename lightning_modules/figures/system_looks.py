@@ -1,114 +1,16 @@
-"""The look of each system: a colour, mark and dash, the same in every figure; legends, labels."""
+"""Legends, and labels at the ends of lines, in the looks of their systems."""
 
 import json
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from hashlib import sha256
-from itertools import cycle, product
-from typing import Any, NamedTuple
+from itertools import cycle
+from typing import Any
 
 import altair as alt
 
 from lightning_modules.figures.charts import GREY, Width, data_of, style_of
+from lightning_modules.figures.palette import LETTERS, Look, looks_of
 from lightning_modules.figures.text_sizes import text_width
-
-COLOURS = ("#333333", "#1248e0", "#a02a04", "#0f9f70", "#b468bf", "#600c7b", "#f05a1e")
-"""Each has a contrast of 3:1 with white; colour-blind readers can tell them apart."""
-LETTERS = {"#0f9f70": "#0b8058", "#b468bf": "#a04eac", "#f05a1e": "#c8430b"}
-"""Darker shades for letters, which take a contrast of 4.5:1."""
-SHAPES = (
-    "circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right",
-    "triangle-left",
-)  # fmt: skip
-DASHES = ((1, 0), (6, 2), (2, 2), (8, 2, 2, 2))
-PLAIN = DASHES[0]
-
-
-class Look(NamedTuple):
-    """Colour, mark and dash of a line."""
-
-    colour: str
-    shape: str
-    dash: tuple[float, ...]
-
-
-_SYSTEMS = (
-    (0, "circle", "seq2seq", "rnnencdec"),
-    (0, "triangle-down", "seq2seq_reversed", "sutskever2014"),
-    (1, "square", "bahdanau", "rnnsearch"),
-    (2, "triangle-up", "luong_global", "luong_global_dot"),
-    (2, "circle", "luong_general", "luong_global_general"),
-    (2, "square", "luong_concat", "luong_global_concat"),
-    (2, "diamond", "luong_location", "luong_global_location"),
-    (2, "cross", "luong_scaled_dot"),
-    (2, "triangle-down", "luong_cosine"),
-    (2, "triangle-right", "luong_linear"),
-    (2, "triangle-left", "luong_multi_head"),
-    (3, "diamond", "luong_local", "luong_local_m"),
-    (3, "triangle-right", "luong_predictive", "luong_local_p"),
-    (3, "square", "luong_local_near"),
-    (3, "triangle-left", "luong_predictive_near"),
-    (4, "cross", "transformer", "transformer_base", "transformer_big"),
-    (4, "circle", "positions_relative"),
-    (4, "diamond", "positions_alibi"),
-    (4, "square", "positions_gru"),
-    (5, "circle", "ladder_1_behind"),
-    (5, "square", "ladder_2_layers"),
-    (5, "triangle-up", "ladder_3_heads"),
-    (5, "diamond", "ladder_4_positions"),
-    (5, "cross", "ladder_5_feed_forward"),
-    (5, "triangle-down", "ladder_6_residual"),
-    (5, "triangle-right", "ladder_7_every"),
-    (5, "triangle-left", "ladder_8_encoder"),
-    (6, "circle", "retnet_decoder"),
-    (6, "square", "gated_linear_decoder"),
-    (6, "triangle-up", "gated_delta_decoder"),
-    (6, "diamond", "mamba2_decoder"),
-    (6, "cross", "retnet"),
-    (6, "triangle-down", "gated_linear"),
-    (6, "triangle-right", "gated_delta"),
-    (6, "triangle-left", "mamba2"),
-)
-"""Number of a colour, mark, and files of ``conf/model``, published sizes last. The systems of one
-paper share a colour."""
-LOOKS = {
-    name: Look(COLOURS[colour], shape, dash)
-    for colour, shape, *names in _SYSTEMS
-    for name, dash in zip(names, DASHES, strict=False)
-}
-"""Looks of the files of ``conf/model``; published sizes have dashes."""
-_VARIANTS = set(LOOKS.values())
-EVERY_LOOK = [Look(c, s, d) for d, s, c in product(DASHES, SHAPES, COLOURS)]
-
-
-def looks_of(names: Iterable[str]) -> dict[str, Look]:
-    """Return the look of each system; no two of one figure look alike.
-
-    A name without a look of its own gets one chosen by a hash of the name, in a colour and with a
-    mark that no other system of the figure has, if any are left, and that is no variant's look.
-    """
-    names = list(names)
-    looks = {name: LOOKS[name] for name in names if name in LOOKS}
-    for name in sorted(set(names) - looks.keys()):
-        looks[name] = _free_look(name, list(looks.values()))
-    return {name: looks[name] for name in names}
-
-
-def _free_look(name: str, used: list[Look]) -> Look:
-    first = int.from_bytes(sha256(name.encode()).digest()) % len(EVERY_LOOK)
-    colours, shapes = (Counter(look[part] for look in used) for part in (0, 1))
-    return min(
-        EVERY_LOOK[first:] + EVERY_LOOK[:first],
-        key=lambda look: (
-            look in used,
-            look in _VARIANTS,
-            colours[look.colour],
-            shapes[look.shape],
-            look.dash != PLAIN,
-        ),
-    )
-
 
 BASELINE_DASHES = ((4, 3), (1.5, 2), (6, 2, 1.5, 2))
 

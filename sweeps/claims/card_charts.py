@@ -3,7 +3,7 @@
 They are data alone; ``lightning_modules.figures.ladder_chart`` describes the charts.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from lightning_modules.figures.ladder_chart import (
     DataChart,
     Rows,
 )
-from lightning_modules.figures.system_looks import DASHES, SHAPES, Look, looks_of
+from lightning_modules.figures.palette import DASHES, Look, looks_of
 from lightning_modules.metrics.resampling import Interval
 from lightning_modules.runs.settings import key_of
 from sweeps.claims.claim import Claim, TierName
@@ -27,8 +27,6 @@ from sweeps.claims.measures import ALL
 from sweeps.claims.pooling import PooledEffect
 from sweeps.claims.scoreboard import margin_of, pooled_sentence, unit_of
 
-GLYPHS = dict(zip(SHAPES, "●■▲◆✚▼▶◀", strict=True))
-"""Marks of systems as letters, for the key beside a chart."""
 DEFAULT_MODEL = "bahdanau"  # of `conf/config.yaml`
 POOLED = "pooled"
 ABOUT_LENGTH = ("slope", "slope_difference", "kept", "kept_difference")
@@ -45,16 +43,16 @@ class Key(NamedTuple):
 
 
 def system_looks(claim: Claim, tier: TierName) -> dict[str, Look]:
-    """Return the look of each system of a claim: the colour is that of its model in all figures.
-
-    Systems of one model differ in mark and dash.
-    """
-    models = {system: _model(claim.overrides(system, tier)) for system in claim.systems}
-    of_models = looks_of(dict.fromkeys(models.values()))
-    looks: dict[str, Look] = {}
-    for system, model in models.items():
-        looks[system] = _unlike(of_models[model], looks.values())
-    return looks
+    """Return the look of each system of a claim: that of its model on any other page."""
+    overrides = {system: claim.overrides(system, tier) for system in claim.systems}
+    shared = set.intersection(*map(set, overrides.values()))
+    names: dict[str, str] = {}  # what the systems would be called in a comparison
+    for system, given in overrides.items():
+        own = [each for each in given if each not in shared and key_of(each) != "model"]
+        name = ", ".join([_model(given), *own])
+        names[system] = f"{name}, {system}" if name in names.values() else name
+    looks = looks_of(names.values())
+    return {system: looks[name] for system, name in names.items()}
 
 
 def _model(overrides: Sequence[str]) -> str:
@@ -62,19 +60,9 @@ def _model(overrides: Sequence[str]) -> str:
     return chosen[-1] if chosen else DEFAULT_MODEL
 
 
-def _unlike(look: Look, used: Collection[Look]) -> Look:
-    """Return a look in the same colour with a mark that no other system of the colour has."""
-    same = [each for each in used if each.colour == look.colour]
-    if not same:
-        return look
-    marks = {each.shape for each in same}
-    shape = next((shape for shape in (look.shape, *SHAPES) if shape not in marks), look.shape)
-    return Look(look.colour, shape, DASHES[len(same) % len(DASHES)])
-
-
 def keys_of(looks: Looks) -> list[Key]:
     """Return the key that stands beside the charts of systems."""
-    return [Key(system, GLYPHS[look.shape], look.colour) for system, look in looks.items()]
+    return [Key(system, look.glyph, look.colour) for system, look in looks.items()]
 
 
 def corpus_charts(corpus: CorpusResult, one: ClaimResult, looks: Looks) -> dict[str, DataChart]:

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lightning_modules.figures.palette import looks_of
 from lightning_modules.figures.search_charts import search_charts
-from lightning_modules.figures.system_looks import looks_of
 from lightning_modules.tasks.progress import Advance
 from sweeps.explorer.records import trace_record
 from sweeps.explorer.tracer import MOST_BYTES, Tracer

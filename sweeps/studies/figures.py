@@ -17,7 +17,8 @@ from optuna.trial import FrozenTrial, TrialState
 
 from lightning_modules.figures.charts import Chart, Width, as_spec, data_of
 from lightning_modules.figures.lines import finish_chart, looks_scales
-from lightning_modules.figures.system_looks import COLOURS, legend_of
+from lightning_modules.figures.palette import COLOURS
+from lightning_modules.figures.system_looks import legend_of
 from sweeps.comparison.tables import Column, Table
 from sweeps.report.findings import StudyFigure
 from sweeps.studies.plan import order_of

@@ -14,15 +14,9 @@ from datamodules.corpus_statistics import CorpusStatistics
 from lightning_modules.figures.charts import GREY, as_spec
 from lightning_modules.figures.histograms import bin_labels, length_histogram
 from lightning_modules.figures.lines import Lines, draw_lines, figures_of, point, rounded_out
+from lightning_modules.figures.palette import COLOURS, LETTERS, LOOKS, looks_of
 from lightning_modules.figures.picture_files import draw
-from lightning_modules.figures.system_looks import (
-    COLOURS,
-    LETTERS,
-    LOOKS,
-    legend_of,
-    looks_of,
-    spread,
-)
+from lightning_modules.figures.system_looks import legend_of, spread
 from lightning_modules.metrics.bootstrap import Estimate
 from tests.helpers.made_text import statistics
 from tests.helpers.run_folders import COLUMN, TEXT_WIDTH
@@ -282,6 +276,23 @@ def test_unknown_names_have_looks_that_neither_order_nor_process_changes():
     assert looks_of(["ours"])["ours"].dash == (1, 0)
     assert not set(LOOKS.values()) & {looks_of([name])[name] for name in map(str, range(300))}
     assert len({look.colour for look in looks_of(names).values()}) == len(names)
+
+
+def test_no_file_of_a_user_has_the_look_of_a_published_model():
+    names = [f"file {number}" for number in range(100)]
+    assert not {looks_of([name])[name] for name in names} & {*LOOKS.values()}
+
+
+def test_a_system_has_the_look_of_its_model_alone_and_the_colour_in_any_company():
+    changed = "bahdanau, model.cell=lstm"
+    assert looks_of([changed])[changed] == LOOKS["bahdanau"]
+    assert looks_of([changed, "transformer"])[changed] == LOOKS["bahdanau"]
+    beside = looks_of([changed, "bahdanau", "bahdanau #2"])
+    assert beside["bahdanau"] == LOOKS["bahdanau"]
+    assert {look.colour for look in beside.values()} == {LOOKS["bahdanau"].colour}
+    assert len({look.shape for look in beside.values()}) == 3
+    further = looks_of(["transformer", "ours", changed, "bahdanau"])
+    assert further[changed] == looks_of([changed, "bahdanau"])[changed]
 
 
 def test_no_two_of_many_systems_look_alike():

@@ -11,7 +11,7 @@ from omegaconf import DictConfig
 from rich.console import Console
 
 from lightning_modules.figures.forest_chart import forest_chart
-from lightning_modules.figures.system_looks import LOOKS
+from lightning_modules.figures.palette import LOOKS
 from lightning_modules.runs.schema import Alarm
 from sweeps.claims.card_charts import effects_of_seeds, system_looks
 from sweeps.claims.cards import card_of, compare_with_published

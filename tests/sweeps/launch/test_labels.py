@@ -3,7 +3,7 @@
 import pytest
 from hydra import compose, initialize_config_dir
 
-from lightning_modules.figures.system_looks import LOOKS
+from lightning_modules.figures.palette import LOOKS
 from lightning_modules.runs.job import label_of, label_with_changes
 from lightning_modules.runs.paths import CONF
 from sweeps.launch.resolvers import register
