@@ -68,6 +68,8 @@ def _page(results: Sequence[ClaimResult], scale: Scale, files: dict[str, str]) -
         charts |= drawn
     claims, extensions = parts(results)
     not_run = [one for one in results if one.not_run is not None]
+    of_heading = {"Claims": claims, "Extensions": extensions, "Not run": not_run}
+    headings = [heading for heading, of in of_heading.items() if of]
     return render_page(
         "claims.html.j2",
         figures=charts,
@@ -82,13 +84,12 @@ def _page(results: Sequence[ClaimResult], scale: Scale, files: dict[str, str]) -
         forest=bool(effects),
         by_outcome=lambda of: [(key, [*same]) for key, same in groupby(of, itemgetter("outcome"))],
         sections={
-            heading: [cards[one.claim.name] for one in of]
-            for heading, of in (
-                ("Claims", claims),
-                ("Extensions", extensions),
-                ("Not run", not_run),
-            )
+            heading: [cards[one.claim.name] for one in of] for heading, of in of_heading.items()
         },
+        parts=[
+            (heading.lower().replace(" ", "-"), heading)
+            for heading in (*(["Effects"] if effects else []), *headings, "Table")
+        ],
     )
 
 

@@ -380,10 +380,13 @@ def _check_kernels(labels: Sequence[str], results: Sequence[Result]) -> Conditio
 
 def _code_version(result: Result) -> str | None:
     """Return the code versions without the user's own classes, in which variants differ."""
-    versions = [
-        version.partition("+")[0] for version in (result.code, result.testing_code) if version
-    ]
-    return " and ".join(versions) or None
+    trained, tested = (
+        None if version is None else version.partition("+")[0]
+        for version in (result.code, result.testing_code)
+    )
+    if trained and tested and trained != tested:
+        return f"{trained} (trained) and {tested} (tested)"
+    return trained or tested
 
 
 def check_settings(

@@ -155,7 +155,7 @@ class _LatexCell(NamedTuple):
 
 
 def _latex_column(column: Column, cells: Sequence[Cell]) -> list[_LatexCell]:
-    best = set(_best(column, cells))
+    best = set(column.best_rows(cells))
     made = []
     for number, cell in enumerate(cells):
         shown, beneath = column.shown(cell), ""
@@ -189,15 +189,6 @@ def _latex_title(column: Column, cells: Sequence[_LatexCell]) -> str:
 
 def _shortened(text: str) -> str:
     return textwrap.shorten(text, LONGEST_TEXT, placeholder=" …")
-
-
-def _best(column: Column, cells: Sequence[Cell]) -> Iterator[int]:
-    """Yield the numbers of the rows with a column's best value, if it has one."""
-    values = [cell.value if isinstance(cell, Estimate) else cell for cell in cells]
-    known = [value for value in values if isinstance(value, int | float)]
-    if column.best and len(set(known)) > 1:
-        best = max(known, key=lambda value: column.best * value)
-        yield from (number for number, value in enumerate(values) if value == best)
 
 
 FORMATS: Mapping[str, Callable[[Table], str]] = {

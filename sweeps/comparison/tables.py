@@ -1,6 +1,6 @@
 """Tables with the origin of their numbers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -39,6 +39,14 @@ class Column:
         if self.kind == "size":
             return format_size(cell)
         return format_number(cell, self.decimals if isinstance(cell, float) else 0)
+
+    def best_rows(self, cells: Sequence[Cell]) -> Iterator[int]:
+        """Yield the numbers of the rows with the column's best value, if it has one."""
+        values = [cell.value if isinstance(cell, Estimate) else cell for cell in cells]
+        known = [value for value in values if isinstance(value, int | float)]
+        if self.best and len(set(known)) > 1:
+            best = max(known, key=lambda value: self.best * value)
+            yield from (number for number, value in enumerate(values) if value == best)
 
     @property
     def fields(self) -> list[str]:
@@ -80,6 +88,12 @@ class Table:
             [column.shown(cell) for column, cell in zip(self.columns, row, strict=True)]
             for row in self.rows
         ]
+
+    @property
+    def by_column(self) -> Iterator[tuple[Column, list[Cell]]]:
+        """Each column with its cells."""
+        for place, column in enumerate(self.columns):
+            yield column, [row[place] for row in self.rows]
 
     @property
     def titles(self) -> list[str]:

@@ -53,7 +53,7 @@ def environment() -> Environment:
         loader=PackageLoader("sweeps.report"), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
     made.filters |= {"breakable": breakable, "cells": page_cells}
-    made.filters |= {"number": format_number, "packed": packed}
+    made.filters |= {"number": format_number, "packed": packed, "short_ids": short_ids}
     made.globals |= {"MOST_ROWS": MOST_ROWS, "SHADES": ", ".join(BLUES), "OUTLINE": ORANGE}
     return made
 
@@ -61,6 +61,21 @@ def environment() -> Environment:
 def breakable(name: str) -> Markup:
     """Let a long name such as ``model.heads=4`` break after its marks, not inside of a word."""
     return Markup(re.sub(r"([._=/])(?=\w)", r"\1<wbr>", str(escape(name))))
+
+
+LONG_ID = re.compile(r"\b(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{12,}\b")
+"""A commit, or the fingerprint of a text or of the code."""
+SHOWN_OF_ID = 7  # characters, as git shows them
+
+
+def short_ids(text: str) -> Markup:
+    """Let a text have the beginnings of its long ids, which the pointer shows in full."""
+    escaped = str(escape(text))
+    return Markup(LONG_ID.sub(_short_id, escaped))
+
+
+def _short_id(found: re.Match[str]) -> str:
+    return f'<abbr title="{found[0]}">{found[0][:SHOWN_OF_ID]}</abbr>'
 
 
 def packed(content: Any) -> str:
@@ -93,22 +108,27 @@ class PageCell(NamedTuple):
     kind: Kind
     shown: str
     value: int | float | str  # value to sort by; empty for a missing value
+    leads: bool  # whether it is the best of its column
 
 
 def page_cells(table: Table) -> list[list[PageCell]]:
     """Return the rows that the page shows of a table, ready to be sorted."""
+    leading = [set(column.best_rows(cells)) for column, cells in table.by_column]
     return [
-        [_page_cell(*parts) for parts in zip(table.columns, row, strict=True)]
-        for row in table.rows[:MOST_ROWS]
+        [
+            _page_cell(column, cell, number in best)
+            for column, cell, best in zip(table.columns, row, leading, strict=True)
+        ]
+        for number, row in enumerate(table.rows[:MOST_ROWS])
     ]
 
 
-def _page_cell(column: Column, cell: Cell) -> PageCell:
+def _page_cell(column: Column, cell: Cell, leads: bool) -> PageCell:
     shown = column.shown(cell)
     if isinstance(cell, Estimate):  # broken after its value and its interval alone
         shown = shown.replace(", ", ",\u00a0").replace("± ", "±\u00a0")
     value = cell.value if isinstance(cell, Estimate) else cell
-    return PageCell(column.kind, shown, "" if value is None else value)
+    return PageCell(column.kind, shown, "" if value is None else value, leads)
 
 
 class PageSection(NamedTuple):
@@ -117,6 +137,11 @@ class PageSection(NamedTuple):
     name: str
     heading: str
     content: Markup
+
+    @property
+    def link(self) -> tuple[str, str]:
+        """The id of the section and its heading."""
+        return f"section-{self.name}", self.heading
 
 
 def render_report(report: Report) -> str:

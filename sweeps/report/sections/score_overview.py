@@ -13,6 +13,7 @@ class Scores(Section):
     """The main tables."""
 
     heading = "Scores"
+    template = '{% include "sections/tabs.html.j2" %}'
 
     @override
     def tables(self) -> Sequence[Table]:

@@ -17,10 +17,12 @@ const library = embedded("vega").then(script => (0, eval)(script)); // defines v
 
 // Pictures. What is not shown has no width yet: it is drawn when it is.
 
+const SEEN_THROUGH = {background: null}; // the card shows, in light and in dark
+
 async function render(place, spec, name) {
   place.dataset.name = name;
   await library;
-  const {view} = await vegaEmbed(place, spec, {renderer: "svg", actions: false});
+  const {view} = await vegaEmbed(place, spec, {renderer: "svg", actions: false, config: SEEN_THROUGH});
   views.set(place, view);
   place.role = "img"; // a screen reader tells of one picture, not of each mark
   place.ariaLabel = spec.description ?? name.replaceAll("_", " ");
@@ -97,6 +99,28 @@ function openTarget() { // of a link to a folded part
 addEventListener("hashchange", openTarget);
 openTarget();
 
+// The contents are open where they stand beside the page, and mark what is being read.
+
+const contents = document.querySelector("nav details");
+
+function follow(contents) {
+  const wide = matchMedia("(min-width: 70rem)");
+  const fit = () => contents.open = wide.matches;
+  fit();
+  wide.addEventListener("change", fit);
+  const links = new Map([...contents.querySelectorAll("a")]
+    .map(link => [document.getElementById(link.hash.slice(1)), link]));
+  const shown = new Set();
+  const observer = new IntersectionObserver(entries => {
+    for (const {target, isIntersecting} of entries) shown[isIntersecting ? "add" : "delete"](target);
+    const first = [...links.keys()].find(part => shown.has(part));
+    for (const [part, link] of links) link.ariaCurrent = part === first ? "true" : null;
+  }, {rootMargin: "0px 0px -60% 0px"});
+  for (const part of links.keys()) observer.observe(part);
+}
+
+if (contents) follow(contents);
+
 // Tables sort by a column: up, down, and back to the order of the page.
 
 const NEXT = {none: "ascending", ascending: "descending", descending: "none"};
@@ -137,6 +161,29 @@ for (const choice of document.querySelectorAll(".choice")) {
   });
 }
 
+// One of several tables is shown at a time; the arrow keys go through their tabs.
+
+function choose(tab) {
+  for (const other of tab.parentElement.children) {
+    other.ariaSelected = `${other === tab}`;
+    other.tabIndex = other === tab ? 0 : -1;
+    document.getElementById(other.getAttribute("aria-controls")).hidden = other !== tab;
+  }
+}
+
+for (const list of document.querySelectorAll("[role=tablist]")) {
+  list.addEventListener("click", ({target}) => choose(target.closest("[role=tab]") ?? list.firstElementChild));
+  list.addEventListener("keydown", event => {
+    const by = {ArrowLeft: -1, ArrowRight: 1}[event.key];
+    if (!by) return;
+    event.preventDefault();
+    const tabs = [...list.children];
+    const next = tabs.at((tabs.indexOf(event.target) + by) % tabs.length);
+    choose(next);
+    next.focus();
+  });
+}
+
 // Files are made here, of what the page holds: it may be read far from its folder.
 
 function save(name, address) {
@@ -155,8 +202,10 @@ async function savePicture(drawing, ending) {
   const place = drawing.querySelector(".chart");
   const view = views.get(place);
   const name = `${place.dataset.name}.${ending}`;
+  view.background("white"); // a file is seen on any ground
   if (ending === "svg") saveText(name, await view.toSVG(), "image/svg+xml");
   else save(name, await view.toImageURL("png", 2));
+  view.background(null);
 }
 
 document.addEventListener("click", ({target}) => {

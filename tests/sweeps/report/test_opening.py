@@ -147,7 +147,7 @@ def opened(browser, tmp_path_factory):
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
-FIRST_SCREEN = ["h1", ".question", "#not-held", "#answer", "#caution", "#facts", ".badge", "nav"]
+FIRST_SCREEN = ["h1", ".question", "#not-held", "#answer", "#caution", "#facts", ".badge"]
 CHART, FINDINGS = "[data-figure=bleu_by_length]", "#findings"
 
 
@@ -172,6 +172,27 @@ def test_the_first_screen_has_the_story(opened, width, height):
         "return [document.documentElement.scrollWidth, window.innerWidth]"
     )
     assert content <= window
+
+
+@pytest.mark.long
+@pytest.mark.chromium
+def test_the_contents_stay_beside_a_wide_page_and_mark_what_is_read(opened):
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    size = {"width": 1400, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    opened.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    place = "return document.querySelector('nav').getBoundingClientRect()"
+    before = opened.execute_script(place)
+    left = opened.execute_script("return document.querySelector('main').getBoundingClientRect().x")
+    assert before["right"] <= left
+    opened.execute_script("document.querySelector('#section-speed').scrollIntoView()")
+    marked = "return [...document.querySelectorAll('nav [aria-current]')].map(a => a.hash)"
+    WebDriverWait(opened, 20).until(lambda page: page.execute_script(marked) == ["#section-speed"])
+    assert opened.execute_script(place)["top"] == before["top"]
+    size |= {"width": 390, "height": 844, "mobile": True}
+    opened.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    closed = "return !document.querySelector('nav details').open"
+    WebDriverWait(opened, 20).until(lambda page: page.execute_script(closed))
 
 
 @pytest.mark.long

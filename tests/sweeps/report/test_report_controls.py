@@ -79,6 +79,32 @@ def test_equal_rows_keep_their_order_and_nothing_comes_last(page):
         page.execute_script("arguments[0].click()", button)
 
 
+def test_tabs_show_one_table_each_with_the_best_values_in_bold(page):
+    from selenium.webdriver.common.keys import Keys
+
+    def shown():
+        tables = page.find_elements("css selector", ".tabs table")
+        return [table.get_attribute("id") for table in tables if table.is_displayed()]
+
+    first, second, *_ = tabs = page.find_elements("css selector", "[role=tab]")
+    names = [tab.get_attribute("aria-controls").removeprefix("panel-") for tab in tabs]
+    assert shown() == ["scores"] == names[:1]
+    first.send_keys(Keys.ARROW_LEFT)
+    assert shown() == names[-1:]
+    page.switch_to.active_element.send_keys(Keys.ARROW_RIGHT)
+    second.click()
+    assert shown() == names[1:2]
+    assert [tab.get_attribute("aria-selected") for tab in tabs].count("true") == 1
+    first.click()
+    leading = """return [...document.querySelectorAll('#scores tbody tr')]
+        .map(row => row.cells[arguments[0]].className.includes('leads'))"""
+    for column in range(3, len(rows(page, "scores")[0])):
+        marked = page.execute_script(leading, column)
+        assert len(marked) == len(rows(page, "scores"))
+    values = [number(row[3]) for row in rows(page, "scores")]
+    assert page.execute_script(leading, 3) == [value == max(values) for value in values]
+
+
 CHARTED = "sentences_by_score"  # the table that the page shows as a chart
 
 

@@ -161,10 +161,15 @@ def test_a_phone_leaves_out_seeds_and_counts(page):
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_the_paper_of_charts_is_dark_at_night(page, scheme):
-    """The paper of a chart is white; at night black and white change places."""
+    """A card shows through its chart; at night black and white of the chart change places."""
     with screen(page, scheme=scheme):
         script = "return getComputedStyle(document.querySelector('.paper')).filter"
         assert page.execute_script(script).startswith("none" if scheme == "light" else "invert")
+        script = "return getComputedStyle(document.querySelector('.paper')).backgroundColor"
+        assert page.execute_script(script) == "rgba(0, 0, 0, 0)"
+        grounds = """return [...document.querySelectorAll('.chart svg')]
+            .map(svg => svg.style.backgroundColor || svg.querySelector(':scope > rect'))"""
+        assert not any(page.execute_script(grounds))
 
 
 WHOLE = ".drawing, .card.wide, .attention"  # what no page break may cut

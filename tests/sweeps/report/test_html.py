@@ -1,0 +1,44 @@
+"""Texts and cells of a page: long ids in short, the best of a column."""
+
+from lightning_modules.metrics.bootstrap import Estimate
+from sweeps.comparison.tables import Column, Table
+from sweeps.report.html import page_cells, short_ids
+
+COMMIT = "0a1b2c3d4e5f60718293a4b5c6d7e8f901234567"
+
+
+def test_a_long_id_is_short_and_whole_in_its_title():
+    shown = f'commit <abbr title="{COMMIT}">0a1b2c3</abbr> of a &lt;b&gt;'
+    assert short_ids(f"commit {COMMIT} of a <b>") == shown
+
+
+def test_numbers_words_and_names_of_comparisons_stay_whole():
+    for text in ("1234567890123", "effacedeffaced", "quickstart-1d2fae6f", "0.123456789012"):
+        assert short_ids(text) == text
+
+
+def leading(columns, rows):
+    cells = page_cells(Table("t", "T", columns, rows, {}))
+    return [[cell.leads for cell in row] for row in cells]
+
+
+def test_the_best_values_of_a_column_lead_where_it_has_a_direction():
+    columns = [
+        Column("bleu", "BLEU", "estimate", best=1),
+        Column("aer", "AER", "number", best=-1),
+        Column("seconds", "seconds", "number"),
+    ]
+    rows = [
+        [Estimate(10.0, None, None), 0.5, 1.0],
+        [Estimate(12.0, None, None), 0.2, 9.0],
+        [Estimate(12.0, None, None), None, 2.0],
+    ]
+    assert leading(columns, rows) == [
+        [False, False, False],
+        [True, True, False],
+        [True, False, False],
+    ]
+
+
+def test_equal_values_lead_nowhere():
+    assert leading([Column("bleu", "BLEU", "number", best=1)], [[1.0], [1.0]]) == [[False]] * 2
