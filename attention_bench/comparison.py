@@ -60,11 +60,12 @@ class RunComparison:
 
     def save(self, folder: str | Path) -> Path:
         """Write the files of a comparison: report.html, tables, figures. Return the folder."""
-        from sweeps.report.publish import write_all
+        from sweeps.report.publish import write_figures, write_report
 
         out = Path(folder)
         out.mkdir(parents=True, exist_ok=True)
-        write_all(self.report, out)
+        write_report(self.report, out)
+        write_figures(self.report, out)
         return out
 
     def _repr_html_(self) -> str:

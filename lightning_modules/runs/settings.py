@@ -282,6 +282,23 @@ def labelling_overrides(overrides: Iterable[str], variant: str | None) -> list[s
     ]
 
 
+DEFAULT_MODEL = "bahdanau"  # of `conf/config.yaml`
+
+
+def system_names(jobs: Sequence[Sequence[str]]) -> list[str]:
+    """Return what a comparison would call the systems of jobs, given the overrides of each.
+
+    That is the model, and the overrides that not all jobs have; seeds of a system share a name.
+    """
+    shared = set(jobs[0]).intersection(*jobs) if jobs else set()
+    names = []
+    for job in jobs:
+        models = [each.partition("=")[2] for each in job if key_of(each) == "model"]
+        own = [e for e in job if e not in shared and key_of(e) not in ("model", "seed")]
+        names.append(", ".join([*(models[-1:] or [DEFAULT_MODEL]), *own]))
+    return names
+
+
 def flatten(config: Mapping[str, Any], parent: str = "") -> dict[str, Any]:
     """Return the values of a nested configuration by dotted key."""
     flat: dict[str, Any] = {}

@@ -20,14 +20,13 @@ from lightning_modules.figures.ladder_chart import (
 )
 from lightning_modules.figures.palette import DASHES, Look, looks_of
 from lightning_modules.metrics.resampling import Interval
-from lightning_modules.runs.settings import key_of
+from lightning_modules.runs.settings import system_names
 from sweeps.claims.claim import Claim, TierName
 from sweeps.claims.evidence import ClaimResult, ClaimRun, CorpusResult, RungResult
 from sweeps.claims.measures import ALL
 from sweeps.claims.pooling import PooledEffect
 from sweeps.claims.scoreboard import margin_of, pooled_sentence, unit_of
 
-DEFAULT_MODEL = "bahdanau"  # of `conf/config.yaml`
 POOLED = "pooled"
 ABOUT_LENGTH = ("slope", "slope_difference", "kept", "kept_difference")
 """Kinds of measures whose cards show scores against length."""
@@ -44,20 +43,12 @@ class Key(NamedTuple):
 
 def system_looks(claim: Claim, tier: TierName) -> dict[str, Look]:
     """Return the look of each system of a claim: that of its model on any other page."""
-    overrides = {system: claim.overrides(system, tier) for system in claim.systems}
-    shared = set.intersection(*map(set, overrides.values()))
-    names: dict[str, str] = {}  # what the systems would be called in a comparison
-    for system, given in overrides.items():
-        own = [each for each in given if each not in shared and key_of(each) != "model"]
-        name = ", ".join([_model(given), *own])
-        names[system] = f"{name}, {system}" if name in names.values() else name
-    looks = looks_of(names.values())
-    return {system: looks[name] for system, name in names.items()}
-
-
-def _model(overrides: Sequence[str]) -> str:
-    chosen = [each.partition("=")[2] for each in overrides if key_of(each) == "model"]
-    return chosen[-1] if chosen else DEFAULT_MODEL
+    overrides = [claim.overrides(system, tier) for system in claim.systems]
+    names: list[str] = []
+    for system, name in zip(claim.systems, system_names(overrides), strict=True):
+        names.append(f"{name}, {system}" if name in names else name)
+    looks = looks_of(names)
+    return {system: looks[name] for system, name in zip(claim.systems, names, strict=True)}
 
 
 def keys_of(looks: Looks) -> list[Key]:

@@ -80,14 +80,14 @@ def run_jobs(
 
     Jobs that differ only in how a model is tested share one training: see ``shared_trainings``.
     ``config`` is that of the command. Each job writes an error into its folder, as
-    ``failure.json``. A terminal shows ``draw()`` meanwhile, or else ``job_view``. The folder
+    ``failure.json``. A terminal shows ``draw()`` meanwhile, or else a ``JobView``. The folder
     of the command gets ``multirun.yaml``. Raises ``UserError`` before the first job starts, for
     settings that a job cannot use or folders that the jobs cannot have.
     """
     if not jobs:
         return []
     from sweeps.launch.folders import check_folder_of_jobs
-    from sweeps.launch.live import is_terminal, job_view, quiet_view
+    from sweeps.launch.live import JobView, is_terminal, marked_labels, quiet_view
     from sweeps.launch.shared_trainings import copy_training, turns_of
 
     command = _with_hydra(config)
@@ -106,8 +106,10 @@ def run_jobs(
     )
     planned = list(zip(jobs, folders, strict=True))
     overrides = [_job_overrides(job, folder.absolute()) for job, folder in planned]
-    labels = {folder: job.label or folder.name for job, folder in planned}
-    view = quiet_view(draw or (lambda: job_view(labels))) if is_terminal() else nullcontext()
+    named = [job.label or folder.name for job, folder in planned]
+    marked = marked_labels([job.overrides for job in jobs], named)
+    labels = dict(zip(folders, marked, strict=True))
+    view = quiet_view(draw or JobView(labels)) if is_terminal() else nullcontext()
     hydra_config = HydraConfig.instance().cfg
     try:
         with view:

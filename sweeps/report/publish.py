@@ -1,6 +1,5 @@
 """Publish a report in the comparison's folder, the terminal and Weights & Biases."""
 
-from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from os.path import relpath
 from pathlib import Path
@@ -10,14 +9,7 @@ from rich.console import Console
 
 from datamodules.files import write_text
 from lightning_modules.figures.charts import as_spec
-from lightning_modules.figures.picture_files import (
-    CAPTION,
-    ENDINGS,
-    NARROW,
-    Pictures,
-    draw,
-    write_pictures,
-)
+from lightning_modules.figures.picture_files import CAPTION, ENDINGS, NARROW, draw, write_pictures
 from lightning_modules.metrics.chosen_metrics import signatures
 from lightning_modules.runs.files import BrokenFileError, write_record
 from lightning_modules.runs.paths import COMPARISON, CURVE, FIGURES, REPORT, TABLES
@@ -31,46 +23,48 @@ from sweeps.comparison.record import (
     read_comparison,
 )
 from sweeps.comparison.table_files import FORMATS, write_tables
+from sweeps.launch.live import Enter, shown_phases, silent
 from sweeps.report.html import render_report, vega
 from sweeps.report.report import Report
-from sweeps.report.terminal import print_files, print_findings
+from sweeps.report.terminal import print_files, print_findings, print_page
 
 
-def write_all(report: Report, out: Path) -> None:
-    """Write tables, figures and the page into ``out``.
+def write_report(report: Report, out: Path) -> None:
+    """Write the page, ``tables/`` and ``bleu_by_length.csv`` into ``out``; see ``write_figures``.
 
     Raises ``UserError`` for a section of the user that fails, before any file is written.
     """
-    with ThreadPoolExecutor(1) as thread:  # other threads of Python run while one draws
-        script = thread.submit(vega)
-        drawings = []
-        for part in report.parts:
-            for name, chart in part.files.items():
-                with part.errors_in_one_line():
-                    drawings.append((part, name, thread.submit(draw, as_spec(chart), name)))
-        script.result()
+    with ThreadPoolExecutor(1) as thread:
+        script = thread.submit(vega)  # other threads of Python run meanwhile
+        tables = list(report.tables.values())
         page = render_report(report)
-    pictures = {}
-    for part, name, drawing in drawings:
-        with part.errors_in_one_line():
-            pictures[name] = drawing.result()
-    write_files(report, pictures, out)
+        script.result()
+    _remove_earlier(out)
+    write_text(out / CURVE, report.findings.every_seed)
+    write_tables(tables, out / TABLES)
     write_text(out / REPORT, page)
 
 
-def write_files(report: Report, pictures: Mapping[str, Pictures], out: Path) -> None:
-    """Write ``tables/``, ``figures/``, ``bleu_by_length.csv`` and ``comparison.json``.
+def write_figures(report: Report, out: Path, enter: Enter = silent) -> None:
+    """Write ``figures/`` and then ``comparison.json``, which names all files of the report.
 
-    Each file is written whole or not at all. ``pictures`` are those of the report's figures, by
-    name. Raises ``UserError`` for a section of the user that fails, before any file is removed.
+    ``enter`` is told which figures are drawn. Raises ``UserError`` for a section of the user that
+    fails.
     """
-    tables, record = list(report.tables.values()), _record(report, out)
-    write_text(out / CURVE, report.findings.every_seed)
-    _remove_earlier(out)
-    write_tables(tables, out / TABLES)
-    for name, files in pictures.items():
-        write_pictures(files, out / FIGURES / name)
-    write_record(out / COMPARISON, record)
+    written = 0
+    with ThreadPoolExecutor(1) as thread:  # one figure is drawn while the next is described
+        drawings = []
+        for part in report.parts:
+            enter(f"describing the figures for papers: {part.name}")
+            for name, chart in part.files.items():
+                with part.errors_in_one_line():
+                    drawings.append((part, name, thread.submit(draw, as_spec(chart), name)))
+        for part, name, drawing in drawings:
+            with part.errors_in_one_line():
+                write_pictures(drawing.result(), out / FIGURES / name)
+            written += 1
+            enter(f"drawing the figures for papers: {written} of {len(drawings)}")
+    write_record(out / COMPARISON, _record(report, out))
 
 
 def _remove_earlier(out: Path) -> None:
@@ -124,12 +118,16 @@ def _signatures(evaluation: Evaluation) -> dict[str, str]:
 
 
 def publish(report: Report, out: Path, logger: DictConfig | None) -> None:
-    """Print what was found; with the ``logger`` of W&B, log it there as a run and a report.
+    """Print what was found and where the page is, then draw the figures for papers.
 
-    Raises ``UserError`` if W&B fails, unless ``logger.mode`` is ``auto``.
+    With the ``logger`` of W&B, log all of it there as a run and a report. Raises ``UserError`` if
+    W&B fails, unless ``logger.mode`` is ``auto``.
     """
     console = Console()
     print_findings(report.findings, console)
+    print_page(out / REPORT, console)
+    with shown_phases() as enter:
+        write_figures(report, out, enter)
     if logger is not None and is_wandb(logger):
         from sweeps.report.wandb_comparison import publish_comparison
 

@@ -8,15 +8,17 @@ from rich.measure import Measurement
 from rich.table import Table as Printed
 from rich.text import Text
 
+from lightning_modules.figures.palette import looks_of
 from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.lengths import THIN, Bounds
 from lightning_modules.metrics.systems import System
-from lightning_modules.runs.paths import FIGURES, REPORT, TABLES
+from lightning_modules.runs.paths import FIGURES, TABLES
 from sweeps.comparison.collect import FailedJob
 from sweeps.comparison.evaluation import Evaluation
 from sweeps.comparison.numbers import in_words
 from sweeps.comparison.score_tables import named_seeds
 from sweeps.comparison.tables import Cell, Column, Table
+from sweeps.launch.live import mark_of
 from sweeps.report.alarms import Alarms
 from sweeps.report.findings import Findings
 
@@ -24,14 +26,20 @@ WHOLE = {"exact": "EM", "aer": "AER"}
 """Short titles of the scores on the whole test set that the terminal shows next to BLEU."""
 
 
-def rich_table(table: Table, columns: int | None = None) -> Printed:
-    """Return a table to print, its first ``columns`` only where the others would not fit."""
+def rich_table(
+    table: Table, columns: int | None = None, marks: Sequence[Text] | None = None
+) -> Printed:
+    """Return a table to print, its first ``columns`` only where the others would not fit.
+
+    ``marks`` stand before the rows.
+    """
     titles = table.titles[:columns]
     printed = _printed(table.title, titles)
     for each, column in zip(printed.columns, table.columns, strict=False):
         each.justify = "left" if column.kind == "text" else "right"
-    for row in table.shown:
-        printed.add_row(*map(Text, row[: len(titles)]))
+    for number, row in enumerate(table.shown):
+        first = Text.assemble(marks[number], " ", row[0]) if marks else Text(row[0])
+        printed.add_row(first, *map(Text, row[1 : len(titles)]))
     return printed
 
 
@@ -198,7 +206,12 @@ def _scores_of(
         ]
         for system, seed in shown
     ]
-    return rich_table(Table("printed", title, columns, rows, {}))
+    looks = looks_of(system.name for system in evaluation.systems)
+    marks = [
+        mark_of(looks[name]) if name in looks else Text(" ")
+        for name in (system.name for system, _ in shown)
+    ]
+    return rich_table(Table("printed", title, columns, rows, {}), marks=marks)
 
 
 def shorten(text: str, most: int) -> str:
@@ -209,8 +222,7 @@ def shorten(text: str, most: int) -> str:
 
 
 def print_files(out: Path, console: Console) -> None:
-    """Print where the page and the files of a comparison are."""
-    print_page(out / REPORT, console)
+    """Print where the files of a comparison are, besides the page."""
     print_line(f"tables: {out / TABLES}; figures: {out / FIGURES}", console)
 
 

@@ -1,6 +1,6 @@
 """``task=compare`` and ``task=report``: a comparison of run folders, or of a multirun's jobs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from hydra.core.hydra_config import HydraConfig
@@ -19,9 +19,9 @@ from sweeps.comparison.evaluation import evaluate
 from sweeps.comparison.record import origin_of, read_comparison
 from sweeps.launch.compose import use_hydra_config
 from sweeps.launch.jobs import JobPlan, combinations, run_jobs
-from sweeps.launch.live import labels_of
+from sweeps.launch.live import Enter, Label, labels_of, marked_labels, shown_phases, silent
 from sweeps.report.findings import Findings, StudySection
-from sweeps.report.publish import publish, write_all
+from sweeps.report.publish import publish, write_report
 from sweeps.report.report import Report, ReportSettings, check_sections, make_report
 from sweeps.report.run_page import write_run_page
 from sweeps.report.terminal import MOST_JOBS, print_page
@@ -89,23 +89,32 @@ def train_and_compare(config: DictConfig) -> None:
     """
     check_sections(config)
     out, jobs = Path(config.hydra.sweep.dir), combinations(config)
-    labelled = zip(jobs, labels_of(jobs), strict=True)
+    labels = labels_of(jobs)
+    labelled = zip(jobs, labels, strict=True)
     folders = run_jobs(config, [JobPlan(job, None, label) for job, label in labelled])
-    compare_jobs(config, folders, out)
+    compare_jobs(config, dict(zip(folders, marked_labels(jobs, labels), strict=True)), out)
 
 
-def compare_jobs(config: DictConfig, jobs: Sequence[Path], out: Path) -> None:
-    """Compare jobs in ``out``, the folder of their command; do nothing if none was a run."""
+def compare_jobs(config: DictConfig, jobs: Mapping[Path, Label], out: Path) -> None:
+    """Compare jobs in ``out``, the folder of their command; do nothing if none was a run.
+
+    ``jobs`` are the folders with the labels by which a terminal shows the jobs meanwhile.
+    """
     if any((job / name).is_file() for job in jobs for name in (RESULT, FAILURE)):
-        _compare_and_publish(config, jobs, out)
+        _compare_and_publish(config, [*jobs], out, labels=jobs)
 
 
 def _compare_and_publish(
-    config: DictConfig, runs: Sequence[Path], out: Path, recorded: Scoring | None = None
+    config: DictConfig,
+    runs: Sequence[Path],
+    out: Path,
+    recorded: Scoring | None = None,
+    labels: Mapping[Path, Label] | None = None,
 ) -> None:
     scoring = recorded or validated(Scoring, config.scoring, "scoring")
     settings = validated(ReportSettings, config.report, "report")
-    made = build_comparison(runs, out, scoring, settings, recorded is not None)
+    with shown_phases(labels) as enter:
+        made = build_comparison(runs, out, scoring, settings, recorded is not None, enter)
     publish(made, out, config.logger if _is_tracked(runs) else None)
     if made.findings.comparison.failed:
         raise SystemExit(1)
@@ -124,13 +133,15 @@ def build_comparison(
     scoring: Scoring,
     settings: ReportSettings,
     recorded: bool = False,
+    enter: Enter = silent,
 ) -> Report:
-    """Compare runs and write the report into ``out``, each file whole or not at all.
+    """Compare runs and write page and tables into ``out``, each file whole or not at all.
 
-    Raises ``UserError`` as ``report_of`` does.
+    ``enter`` is told what is done. Raises ``UserError`` as ``report_of`` does.
     """
-    report = report_of(run_dirs, out, scoring, settings, recorded)
-    write_all(report, out)
+    report = report_of(run_dirs, out, scoring, settings, recorded, enter)
+    enter("writing the page")
+    write_report(report, out)
     return report
 
 
@@ -140,14 +151,16 @@ def report_of(
     scoring: Scoring,
     settings: ReportSettings,
     recorded: bool = False,
+    enter: Enter = silent,
 ) -> Report:
     """Compare runs and return the report; no file is written.
 
     ``out`` is the folder of the comparison, which need not exist: studies in ``out`` that tuned the
     runs join the report. With ``recorded``, ``scoring`` is that of an earlier comparison, whose
-    metrics may be gone. Raises ``UserError`` that names the failures when no run finished, or for a
-    metric that cannot be used.
+    metrics may be gone. ``enter`` is told what is done. Raises ``UserError`` that names the failures
+    when no run finished, or for a metric that cannot be used.
     """
+    enter(f"reading {len(run_dirs)} runs")
     studies = studies_of(out)
     tuned = studies.tuned if studies else ()
     comparison = collect(run_dirs, scoring.metrics, recorded, tuned, scoring)
@@ -157,6 +170,7 @@ def report_of(
             jobs.setdefault(job.error, []).append(job.label)
         causes = "; ".join(f"{error} ({_listed(labels)})" for error, labels in jobs.items())
         raise UserError(f"no run finished, so there is nothing to compare: {causes}")
+    enter("scoring, with intervals and tests")
     evaluation = evaluate(comparison.systems, scoring)
     tuning = equally_tuned(studies.costs, studies.kind) if studies else not_tuned()
     comparison.conditions.append(tuning)

@@ -23,7 +23,7 @@ from sweeps.comparison.outputs import (
 )
 from sweeps.comparison.record import origin_of
 from sweeps.report.findings import Findings
-from sweeps.report.publish import publish, write_all
+from sweeps.report.publish import publish, write_report
 from sweeps.report.report import ReportSettings, make_report
 
 
@@ -49,7 +49,7 @@ def evaluate_systems(config: DictConfig) -> None:
     nothing = Comparison([], [], [])
     findings = Findings(out.name, evaluation, nothing, origin=origin_of(out))
     report = make_report(findings, validated(ReportSettings, config.report, "report"))
-    write_all(report, out)
+    write_report(report, out)
     publish(report, out, config.logger)
 
 

@@ -123,7 +123,8 @@ def _train_best(
             )
             write_record(folder / FAILURE, failure)
     run_jobs(config, jobs)
-    compare_jobs(config, find_runs(out), out)
+    shown = {job.folder: job.label for job in jobs if job.folder is not None}
+    compare_jobs(config, {run: shown.get(run, run.name) for run in find_runs(out)}, out)
 
 
 def print_outcomes(

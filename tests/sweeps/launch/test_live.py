@@ -19,6 +19,7 @@ from hydra import compose, initialize_config_dir
 from rich.console import Console
 from rich.text import Text
 
+from lightning_modules.figures.palette import LOOKS
 from lightning_modules.runs.checksums import verify_files
 from lightning_modules.runs.files import read_state, write_record
 from lightning_modules.runs.paths import CONF, PROGRESS
@@ -26,13 +27,17 @@ from lightning_modules.runs.schema import JobState
 from sweeps.launch.jobs import combinations
 from sweeps.launch.live import (
     MOST_CURVES,
+    JobView,
+    Phase,
+    ShownJob,
     clock,
     job_table,
-    job_view,
     labels_of,
     live_bar,
     live_view,
+    marked_labels,
     run_bar,
+    shown_phases,
 )
 from tests.helpers.commands import ROOT, TINY, places
 
@@ -197,7 +202,7 @@ def test_the_file_of_an_interrupted_training_is_not_shown(tmp_path):
 
 def shown(folder, labels):
     console = Console(width=100, file=io.StringIO(), record=True)
-    console.print(job_table({folder / str(n): label for n, label in enumerate(labels)}))
+    console.print(job_table([ShownJob.of(folder / str(n), each) for n, each in enumerate(labels)]))
     return [line.split() for line in console.export_text().splitlines()]
 
 
@@ -240,11 +245,76 @@ def finish(folder, content):
     (folder / "result.json").touch()
 
 
-def viewed(folder, labels):
+def viewed(folder, labels, height=50):
     console = Console(width=100, file=io.StringIO(), record=True)
     with verify_files(False):  # the results are empty
-        console.print(job_view({folder / str(n): label for n, label in enumerate(labels)}))
+        console.print(JobView({folder / str(n): each for n, each in enumerate(labels)}, height)())
     return console.export_text()
+
+
+def test_running_jobs_stand_first_and_those_without_room_are_counted(tmp_path):
+    for number in range(12):
+        (tmp_path / str(number)).mkdir()
+        if number < 8:
+            (tmp_path / str(number) / "result.json").touch()
+    (tmp_path / "11" / "failure.json").touch()
+    lines = viewed(tmp_path, [f"job {number}" for number in range(30)], height=14).splitlines()
+    assert lines[0] == "30 jobs: 8 done, 3 running, 1 failed; 30%"
+    assert [line.split()[1] for line in lines[2:-1]] == ["8", "9", "10", "11", *"0123"]
+    assert lines[-1] == "and 4 done and 18 waiting"
+    assert len(lines) <= 14
+
+
+def test_the_end_of_all_jobs_follows_from_what_they_have_done_since_the_start(
+    tmp_path, monkeypatch
+):
+    now = [time.mktime((2026, 3, 4, 14, 0, 0, 0, 0, -1))]
+    monkeypatch.setattr("sweeps.launch.live.time.time", lambda: now[0])
+    for number, share in ((0, 0.5), (1, 0.0)):
+        (tmp_path / str(number)).mkdir()
+        write_record(tmp_path / str(number) / PROGRESS, HALF.model_copy(update={"share": share}))
+    view = JobView({tmp_path / str(number): "a job" for number in range(2)}, 50)
+
+    def overall():
+        console = Console(width=100, file=io.StringIO(), record=True)
+        console.print(view())
+        return console.export_text().splitlines()[0]
+
+    assert overall() == "2 jobs: 2 running; 25%"
+    now[0] += 600
+    write_record(tmp_path / "1" / PROGRESS, HALF)
+    assert overall() == "2 jobs: 2 running; 50%, ends about 14:30"
+
+
+def test_a_phase_goes_on_while_its_words_before_the_colon_stay(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("sweeps.launch.live.time.monotonic", lambda: now[0])
+    phase = Phase()
+    phase.enter("drawing: 1 of 9")
+    now[0] = 7.0
+    phase.enter("drawing: 2 of 9")
+    assert phase.line.plain == "drawing: 2 of 9  7 s"
+    phase.enter("writing")
+    assert phase.line.plain == "writing  0 s"
+
+
+def test_the_table_of_jobs_stays_above_the_phases_of_the_report(tmp_path):
+    (tmp_path / "0").mkdir()
+    (tmp_path / "0" / "failure.json").touch()
+    with terminal() as stream, shown_phases({tmp_path / "0": "a job"}) as enter:
+        enter("writing the page")
+        wait_for(lambda: "writing the page" in stream.getvalue())
+        screen = Screen()
+        screen.feed(stream.getvalue())
+    assert screen.shown[0].startswith("1 job: 1 failed")
+    assert screen.shown[2].split()[:3] == ["a", "job", "failed"]
+    assert screen.shown[-1].startswith("writing the page")
+
+
+def test_without_a_terminal_phases_are_silent(capsys):
+    with shown_phases() as enter:
+        enter("writing the page")
+    assert capsys.readouterr().out == ""
 
 
 def test_bleu_by_length_is_drawn_from_the_second_finished_job_on(tmp_path):
@@ -305,6 +375,14 @@ def test_every_combination_is_a_job_named_by_what_differs(arguments, jobs, label
         assert labels_of(found)[: len(labels)] == labels
     values = [dict(each.split("=") for each in job) for job in found]
     assert [f"{each['model']} {each['seed']}" for each in values] == jobs
+
+
+def test_a_job_has_the_mark_and_the_colour_of_its_system():
+    jobs = [[f"model={model}", f"seed={seed}"] for model in ("bahdanau", "mine") for seed in (1, 2)]
+    first, second, third, fourth = marked_labels(jobs, ["a", "b", "c", "d"])
+    assert (first.plain, second.plain) == ("■ a", "■ b")
+    assert first.spans[0].style == second.spans[0].style == LOOKS["bahdanau"].colour
+    assert third.spans[0].style == fourth.spans[0].style != first.spans[0].style
 
 
 def test_lists_of_the_command_replace_those_of_a_comparison():

@@ -45,7 +45,7 @@ def large_page(tmp_path_factory):
             for seed in range(1, SEEDS + 1)
         ]
     with pytest.MonkeyPatch.context() as patch:  # the files of the figures take most of the time
-        patch.setattr(compare, "write_all", lambda report, _: None)
+        patch.setattr(compare, "write_report", lambda report, _: None)
         report = compare.build_comparison(runs, out, scoring, REPORT)
     page = out / "report.html"
     page.write_text(render_report(report), encoding="utf-8")

@@ -20,7 +20,7 @@ from sweeps.comparison.evaluation import RESAMPLES_FOR_A_TEST, evaluate
 from sweeps.comparison.table_files import FORMATS
 from sweeps.report.findings import Findings
 from sweeps.report.html import render_report
-from sweeps.report.publish import write_files
+from sweeps.report.publish import write_figures, write_report
 from sweeps.report.report import make_report
 from sweeps.report.sentence_cards import diff_parts, sentence_cards, words_of
 from sweeps.report.terminal import print_findings
@@ -49,7 +49,9 @@ def built(tmp_path_factory):
         make_run(out / "3", "transformer", 1, parameters=2_000_000),
         make_failure(out / "4", "bahdanau", error="out of [red]memory[/red]"),
     ]
-    return build_comparison(runs, out, SCORING, REPORT), out
+    report = build_comparison(runs, out, SCORING, REPORT)
+    write_figures(report, out)
+    return report, out
 
 
 def report_of(runs, scoring=SCORING):
@@ -300,6 +302,7 @@ NOTHING = Comparison([], [], [])
 def undrawn(monkeypatch):
     """Draw no pictures, which take most of the time."""
     monkeypatch.setattr("sweeps.report.report.Part.figures", {})
+    monkeypatch.setattr("sweeps.report.report.Part.files", {})
 
 
 def systems_of(*folders):
@@ -340,12 +343,13 @@ def test_few_tests_take_the_resamples_that_were_asked_for(tmp_path):
 def test_only_its_own_earlier_files_are_removed(tmp_path, undrawn):
     two = [make_run(tmp_path / "0", "none"), make_run(tmp_path / "1", "luong")]
     out = tmp_path / "out"
-    write_files(report_of(two), {}, out)
+    write_report(report_of(two), out)
+    write_figures(report_of(two), out)
     assert (out / "tables" / "bleu_significance.csv").is_file()
     for kind in ("tables", "figures"):
         (out / kind).mkdir(exist_ok=True)
         (out / kind / "mine.png").write_text("kept")
-    write_files(report_of(two[:1]), {}, out)
+    write_report(report_of(two[:1]), out)
     assert not (out / "tables" / "bleu_significance.csv").exists()
     assert (out / "tables" / "scores.csv").is_file()
     assert (out / "tables" / "mine.png").read_text() == "kept"

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from lightning_modules.figures.palette import looks_of
 from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.metrics.pair_tests import PairTest
 from lightning_modules.metrics.systems import EvalSet
@@ -72,9 +73,15 @@ def test_a_table_that_is_too_wide_has_fewer_lengths_and_no_folded_names():
 def test_the_highest_of_many_systems_are_shown():
     text = printed(found(20), width=120)
     assert "highest of 20 systems" in text
-    rows = [line.split()[1] for line in text.splitlines() if line.startswith("系统 ")]
+    rows = [line.split()[2] for line in text.splitlines() if line[2:].startswith("系统 ")]
     assert "19" in rows
     assert "0" not in rows
+
+
+def test_a_system_has_its_mark():
+    rows = printed(found(3, label="bahdanau, seed")).splitlines()[-3:]
+    looks = looks_of(f"bahdanau, seed {number}" for number in range(3))
+    assert [row[0] for row in rows] == [look.glyph for look in looks.values()]
 
 
 def test_the_failure_has_name_folder_and_error():

@@ -24,7 +24,7 @@ def test_no_finished_run_is_the_users_matter(tmp_path):
 
 def test_the_end_of_other_multiruns_leaves_no_comparison(tmp_path):
     (tmp_path / "0" / ".hydra").mkdir(parents=True)
-    compare_jobs(OmegaConf.create({}), find_runs(tmp_path), tmp_path)
+    compare_jobs(OmegaConf.create({}), dict.fromkeys(find_runs(tmp_path), "a job"), tmp_path)
     assert not (tmp_path / "report.html").exists()
 
 
