@@ -18,10 +18,14 @@ from lightning_modules.training.validations import VAL_BLEU, VAL_LOSS
 log = logging.getLogger(__name__)
 
 EVERY_SECONDS, EVERY_LINE = 1.0, 30.0
+GOLDEN_RATIO = 0.618034
 
 
 class ProgressLines(pl.Callback):
-    """Print share of the budget, losses, BLEU, speed and time left, prefixed by ``name``."""
+    """Print share of the budget, losses, BLEU and time left, prefixed by ``name``.
+
+    A line has room in 80 columns; the bar of a terminal and the summary have the speed.
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -37,14 +41,12 @@ class ProgressLines(pl.Callback):
         left = budget.seconds_left or 0.0
         metrics = trainer.callback_metrics
         log.info(
-            "%s  %3.0f%%  %s tokens  loss %.3f  val loss %.3f  BLEU %5.2f  %s tokens/s  %s left",
+            "%s  %3.0f%%  loss %.3f  val loss %.3f  BLEU %5.2f  %s left",
             self.name,
             100 * budget.share,
-            f"{budget.cost['target_tokens']:,}",
             mean_loss(trainer),
             float(metrics[VAL_LOSS]),
             float(metrics[VAL_BLEU]),
-            f"{budget.tokens_per_second:,.0f}",
             f"{left // 60:.0f}:{left % 60:02.0f}",
         )
 
@@ -134,13 +136,15 @@ def enter_phase(trainer: pl.Trainer, phase: str) -> None:
 
 
 class ExampleTranslations(pl.Callback):
-    """At each validation, print source, reference and hypothesis of the same ``count`` sentences.
+    """At each validation, print source, reference and hypothesis of ``count`` other sentences.
 
-    The examples are spread over the validation sentences, short and long.
+    They are spread over the validation sentences by steps of the golden ratio, so that any number
+    of validations in a row shows short and long ones.
     """
 
     def __init__(self, count: int) -> None:
         self.count = count
+        self._shown = 0
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Print the examples."""
@@ -149,8 +153,17 @@ class ExampleTranslations(pl.Callback):
         assert isinstance(pl_module, TranslationModule)
         text = trainer.datamodule.text("val")  # type: ignore[attr-defined]
         ids = sorted(pl_module.validated)
-        for number in range(min(self.count, len(ids))):
-            chosen = ids[(2 * number + 1) * len(ids) // (2 * self.count)]
+        for _ in range(min(self.count, len(ids))):
+            chosen = ids[int((0.5 + self._shown * GOLDEN_RATIO) % 1 * len(ids))]
+            self._shown += 1
             log.info("  source      %s", text.source[chosen])
             log.info("  reference   %s", text.target[chosen])
             log.info("  hypothesis  %s", pl_module.validated[chosen])
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return how many examples were printed."""
+        return {"shown": self._shown}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on after the examples of an earlier training."""
+        self._shown = state_dict["shown"]
