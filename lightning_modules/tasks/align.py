@@ -1,11 +1,11 @@
-"""``task=align``: force a trained run through given translations, and write its attention.
+"""``task=align``, without its page: force a trained run through given translations, and write its attention.
 
 Word alignments come from all layers and heads; one layer and head, or their means, is written.
 """
 
 import logging
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
@@ -22,6 +22,7 @@ from datamodules.errors import UserError
 from datamodules.files import write_text
 from datamodules.lines import read_lines
 from datamodules.tokenization import Tokenizers
+from lightning_modules.figures.charts import Chart
 from lightning_modules.figures.heat_map import attention_map
 from lightning_modules.figures.picture_files import FigureWidths, save_chart
 from lightning_modules.metrics import word_alignment as links
@@ -114,8 +115,16 @@ class Alignment(NamedTuple):
     """
 
 
-def align(config: DictConfig) -> None:
-    """Task: write alignments, heat maps and statistics of the attention into the output folder.
+class FoundAlignment(NamedTuple):
+    """What ``align`` finds, for a page."""
+
+    summary: AlignmentSummary
+    maps: Mapping[str, Chart]  # heat maps by the names of their files
+    label: str  # of the run's system
+
+
+def align(config: DictConfig) -> FoundAlignment:
+    """Write alignments, heat maps and statistics of the attention into the output folder.
 
     Raises ``UserError`` for a run, text, gold or choice that cannot be used.
     """
@@ -131,6 +140,7 @@ def align(config: DictConfig) -> None:
     alignment = align_pairs(trained, text, pairs, gold, config)
     write_lines(folder, alignment)
     label = label_of(trained.config.variant, [], trained.config)
+    maps: dict[str, Chart] = {}
     for number in numbers:
         weights = alignment.weights[number]
         assert weights is not None
@@ -142,11 +152,13 @@ def align(config: DictConfig) -> None:
             title += f", layer {alignment.view.layer}, head {alignment.view.head}"
         chart = attention_map(attention, label, title, widths.points[""])
         save_chart(chart, folder / f"heat_map_{number}")
+        maps[f"heat_map_{number}"] = chart
     is_output = config.sources is None and config.targets == "hypothesis"
     search = search_of(trained) if is_output else FORCED
     summary = summarise(alignment, trained.config.variant, search)
     write_record(folder / ALIGNMENT_JSON, summary)
     log.info("\n".join([*summary_lines(summary), f"results: {folder}"]))
+    return FoundAlignment(summary, maps, label)
 
 
 def read_text(sources: str | None, targets: str, trained: TrainedModel) -> ParallelText:

@@ -1,14 +1,15 @@
-"""``task=contrast``: does a trained run prefer right translations to wrong ones?"""
+"""``task=contrast``, without its page: does a trained run prefer right translations to wrong ones?"""
 
 import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
 from datamodules.contrast_pairs import ContrastPair, read_contrast, write_contrast
-from lightning_modules.figures.lines import distance_lines, draw_lines
+from lightning_modules.figures.lines import Lines, distance_lines, draw_lines
 from lightning_modules.figures.picture_files import FigureWidths, save_figures
 from lightning_modules.metrics.bootstrap import score_groups
 from lightning_modules.metrics.resampling import Resamples
@@ -37,8 +38,16 @@ class ContrastSummary(Record):
     accuracy: Accuracies
 
 
-def contrast(config: DictConfig) -> None:
-    """Task: score both translations of each pair, and write accuracies into the output folder.
+class FoundContrast(NamedTuple):
+    """What ``contrast`` finds, for a page."""
+
+    summary: ContrastSummary
+    lines: Lines | None  # right choices against distance; None without distances
+    label: str  # of the run's system
+
+
+def contrast(config: DictConfig) -> FoundContrast:
+    """Score both translations of each pair, and write accuracies into the output folder.
 
     Raises ``UserError`` for a run or a set of pairs that cannot be used.
     """
@@ -60,11 +69,12 @@ def contrast(config: DictConfig) -> None:
     )
     write_contrast(folder / PAIRS, pairs)
     write_record(folder / SUMMARY, summary)
+    label, lines = label_of(name, [], trained.config), None
     if "distance" in summary.accuracy:
-        label = label_of(name, [], trained.config)
         lines = distance_lines(groups, {name: label}, "Bands: 95% bootstrap intervals.")
         save_figures(lambda width: {CHART: draw_lines(lines, width)}, widths, folder)
     log.info("\n".join([*summary_lines(summary), f"results: {folder}"]))
+    return FoundContrast(summary, lines, label)
 
 
 def find_pairs(trained: TrainedModel, config: DictConfig) -> Sequence[ContrastPair]:

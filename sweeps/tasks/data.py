@@ -17,7 +17,8 @@ from datamodules.translation_data import TranslationData
 from lightning_modules.figures.histograms import length_histogram
 from lightning_modules.figures.picture_files import FigureWidths, save_figures
 from lightning_modules.runs.files import write_record
-from lightning_modules.runs.paths import FIGURES, TABLES
+from lightning_modules.runs.job import command, given_overrides
+from lightning_modules.runs.paths import FIGURES, REPORT, TABLES
 from lightning_modules.runs.redaction import redacted
 from lightning_modules.runs.schema import Data, Record
 from lightning_modules.tracking.names import data_values, is_wandb
@@ -26,9 +27,11 @@ from lightning_modules.training.factories import build_data
 from sweeps.claims.job_time import results_here
 from sweeps.claims.plan import finished_runs
 from sweeps.comparison.corpus_tables import HISTOGRAM, cleaning_tables, corpora_table, splits_table
+from sweeps.comparison.numbers import in_words
 from sweeps.comparison.table_files import write_tables
 from sweeps.comparison.tables import Table
-from sweeps.report.terminal import print_line, rich_table, rich_table_of_columns
+from sweeps.report.task_page import TaskPage, TaskPart, write_task_page
+from sweeps.report.terminal import print_line, print_page, rich_table, rich_table_of_columns
 
 SUMMARY = "data.json"
 GROUPS = ("data", "cleaning", "tokenizer", "batching")
@@ -78,6 +81,8 @@ def data(config: DictConfig) -> None:
     found = summary.data
     tables = [corpora_table([found]), splits_table(found), *cleaning_tables(found)]
     _write(summary, tables, widths, folder)
+    page = data_page(summary, tables, command(*redacted(given_overrides(HydraConfig.get()))))
+    write_task_page(page, folder)
     _print(summary, tables, folder, Console())
     if is_wandb(config.logger):
         _track(config, found, tables, folder)
@@ -137,6 +142,43 @@ def _write(
     write_record(folder / SUMMARY, summary)
 
 
+def data_page(summary: DataSummary, tables: Sequence[Table], given: str) -> TaskPage:
+    """Return the page of a corpus; ``given`` is the command."""
+    found = summary.data
+    assert found.statistics is not None
+    corpora, splits, *cleaned = tables
+    languages = found.source, found.target
+    chart = length_histogram(found.statistics, languages, f"Lengths of {found.name}", "container")
+    pairs = [
+        {"Pair": f"{each.id:,}", found.source: each.source, found.target: each.target}
+        for each in summary.examples
+    ]
+    counts = in_words([f"{count:,} {split} pairs" for split, count in found.pairs.items()])
+    seen = [
+        f"Of the test set, training contains {share:.1%} of its {name}."
+        for name, share in found.seen.items()
+    ]
+    return TaskPage(
+        title=f"{found.name}, {found.source} → {found.target}",
+        answer=f"{counts}.",
+        facts={"Fingerprint": found.fingerprint or "not recorded", "Command": given},
+        parts=[
+            TaskPart("lengths", "How long its sentences are", figures=[HISTOGRAM]),
+            TaskPart("words", "What it holds", seen, tables=[splits, corpora]),
+            TaskPart("cleaning", "What cleaning did", tables=cleaned),
+            TaskPart(
+                "pairs",
+                "Training pairs",
+                texts=pairs,
+                note="A line | stands between the tokens of a word.",
+            ),
+            TaskPart("budget", "A first budget", [*_budget_lines(summary)]),
+        ],
+        figures={HISTOGRAM: chart},
+        warnings=found.suspicions,
+    )
+
+
 def _print(summary: DataSummary, tables: Sequence[Table], folder: Path, console: Console) -> None:
     corpora, splits, *cleaned = tables
     for table in (rich_table_of_columns(corpora, 1), rich_table_of_columns(splits, 2)):
@@ -147,6 +189,7 @@ def _print(summary: DataSummary, tables: Sequence[Table], folder: Path, console:
         console.print()
     for line in [*_lines(summary), f"everything is in {folder}"]:
         print_line(line, console)
+    print_page(folder / REPORT, console)
 
 
 def _lines(summary: DataSummary) -> Iterator[str]:

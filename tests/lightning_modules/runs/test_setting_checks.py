@@ -207,7 +207,7 @@ EVALUATE = "sweeps.tasks.evaluate.evaluate_systems"
         ({"task": "sweeps.tasks.compare.compare", "runs": ["/", "/nowhere"]}, "runs"),
         ({"task": "sweeps.tasks.claims.retest_claims", "learning_rates": "/nowhere"},
          "learning_rates"),
-        ({"task": "lightning_modules.tasks.align.align", "targets": "/nowhere"}, "targets"),
+        ({"task": "sweeps.tasks.align.align", "targets": "/nowhere"}, "targets"),
         ({"task": "lightning_modules.tasks.train.train", "data": {"root": "/nowhere"}},
          "data.root"),
         ({"task": TEST, "checkpoint": "/", "data": {"root": "/nowhere"}}, "data.root"),
@@ -233,7 +233,7 @@ def test_a_missing_relative_path_is_told_with_its_folder(tmp_path, monkeypatch):
     "config",
     [
         {"task": TRANSLATE, "input": "-"},
-        {"task": "lightning_modules.tasks.align.align", "targets": "hypothesis", "gold": None},
+        {"task": "sweeps.tasks.align.align", "targets": "hypothesis", "gold": None},
         {"task": TRANSLATE, "data": {"root": "/nowhere"}},  # which the task does not read
         {"task": EVALUATE, "references": "???", "systems": {"mine": "/"}},
         {"task": TEST, "checkpoint": "/", "data": {"root": "/nowhere"}},  # the run's
