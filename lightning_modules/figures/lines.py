@@ -16,7 +16,6 @@ from lightning_modules.figures.charts import (
     described,
     highlighting,
     style_of,
-    tooltip,
 )
 from lightning_modules.figures.palette import looks_of
 from lightning_modules.figures.system_looks import (
@@ -169,11 +168,12 @@ def draw_lines(lines: Lines, width: Width, magnified: Range | None = None) -> Ch
     labelled = labels_fit(names, width)
     y = alt.Scale(domain=list(ends), nice=False, zero=False)
     points = [*lines.points, *(p for points in lines.baselines.values() for p in points)]
-    colours = letter_colours(lines.labels, lines.baselines)
+    colours, chosen = letter_colours(lines.labels, lines.baselines), highlighting("system")
+    named = (points, colours, lines.x, ends, width, chosen[1])
     layers = [
         *lines.others,
-        *_layers(lines, width, y, bool(magnified), labelled and not magnified),
-        *(end_labels(points, colours, lines.x, ends, width) if labelled else ()),
+        *_layers(lines, width, y, chosen, bool(magnified), labelled and not magnified),
+        *(end_labels(*named) if labelled else ()),
     ]
     title, details = lines.title, lines.details
     if magnified:
@@ -185,11 +185,19 @@ def draw_lines(lines: Lines, width: Width, magnified: Range | None = None) -> Ch
 
 
 def _layers(
-    lines: Lines, width: Width, y: alt.Scale, magnified: bool, named: bool
+    lines: Lines,
+    width: Width,
+    y: alt.Scale,
+    chosen: tuple[alt.Parameter, Any],
+    magnified: bool,
+    named: bool,
 ) -> list[alt.Chart]:
-    """Return the layers of lines; ``named``: a label stands at the end of every line."""
+    """Return the layers of lines, of which the ``chosen`` one is clear.
+
+    ``named``: a label stands at the end of every line.
+    """
     style, labels = style_of(width), [*lines.labels.values(), *lines.baselines]
-    highlighted, clear = highlighting("system")
+    highlighted, clear = chosen
     colour, shape, dash = looks_scales(lines.labels, lines.baselines)
     y_title = fitted(lines.y_title, style.height, style.type)
     legend = legend_of(labels, width, named, y_title)
@@ -201,9 +209,7 @@ def _layers(
         "color": alt.Color("system:N", title=None, scale=colour, legend=legend),
         "opacity": clear,
     }
-    base = alt.Chart().encode(
-        **encodings, tooltip=tooltip("system", "group", numbers={"score": lines.y_title, **ENDS})
-    )
+    base = alt.Chart().encode(**encodings, tooltip=_said(lines)).transform_calculate(**SAID)
     # Nulls break the line.
     joined = base.transform_calculate(
         **{key: f"datum.thin ? null : datum.{key}" for key in ("score", "low", "high")}
@@ -230,14 +236,27 @@ def _layers(
     baselines = [
         alt.Chart(data_of(points))
         .mark_line(strokeWidth=style.line / 2, clip=magnified)
-        .encode(
-            **encodings,
-            strokeDash=dashes,
-            tooltip=tooltip("system", "group", numbers={"score": lines.y_title}),
-        )
+        .encode(**encodings, strokeDash=dashes, tooltip=_said(lines)[:3])
+        .transform_calculate(**SAID)
         for points in lines.baselines.values()
     ]
     return [*baselines, band, line, seeds, interval, marks.add_params(highlighted)]
+
+
+SAID = {
+    "said": "format(datum.score, '.3~r') + (isValid(datum.low) ? ' [' + format(datum.low, '.3~r')"
+    " + ', ' + format(datum.high, '.3~r') + ']' : '')",
+    "seeds": "format(datum['worst seed'], '.3~r') + ' to ' + format(datum['best seed'], '.3~r')",
+}
+"""What a mark says of its point, as expressions of Vega."""
+
+
+def _said(lines: Lines) -> list[alt.Tooltip]:
+    """Return what a mark says: system and group, ``58.3 [57, 59.7]``, and its seeds if several."""
+    said = {"system": "system", "group": str(lines.x["title"]).lower(), "said": lines.y_title}
+    if any(each["worst seed"] != each["best seed"] for each in lines.points):
+        said["seeds"] = "lowest to highest seed"
+    return [alt.Tooltip(f"{field}:N", title=title) for field, title in said.items()]
 
 
 def looks_scales(

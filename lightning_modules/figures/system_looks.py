@@ -141,13 +141,14 @@ def end_labels(
     x: alt.X,
     ends: tuple[float, float],
     width: Width,
+    opacity: Any,
     y: str = "score",
 ) -> list[alt.Chart]:
     """Return layers that write the label of each line beside its last point, right of the plot.
 
     ``points`` are those of the lines, each line's from left to right; ``y`` is their field on the
     vertical axis, whose least and greatest values are ``ends``. ``colours`` are those of the
-    letters by label.
+    letters by label; ``opacity`` is that of the lines.
     """
     style = style_of(width)
     last: dict[str, Mapping[str, Any]] = {}
@@ -164,7 +165,7 @@ def end_labels(
         {**each, "at": ends[1] - place / unit, "colour": colours[each["system"]]}
         for each, place in zip(shown, places, strict=True)
     ]
-    base = alt.Chart(data_of(rows)).encode(color=alt.Color("colour:N", scale=None))
+    base = alt.Chart(data_of(rows)).encode(color=alt.Color("colour:N", scale=None), opacity=opacity)
     if width == "container":
         base = base.transform_filter(ROOM)
     leader = base.mark_rule(strokeWidth=0.5 * style.line, strokeDash=[1, 2]).encode(

@@ -1,4 +1,4 @@
-"""``task=contrast``, without its page: does a trained run prefer right translations to wrong ones?"""
+"""``task=contrast`` without its page: does a run prefer right translations to wrong ones?"""
 
 import logging
 from collections.abc import Iterator, Sequence

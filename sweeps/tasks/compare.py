@@ -157,8 +157,8 @@ def report_of(
 
     ``out`` is the folder of the comparison, which need not exist: studies in ``out`` that tuned the
     runs join the report. With ``recorded``, ``scoring`` is that of an earlier comparison, whose
-    metrics may be gone. ``enter`` is told what is done. Raises ``UserError`` that names the failures
-    when no run finished, or for a metric that cannot be used.
+    metrics may be gone. ``enter`` is told what is done. Raises ``UserError`` that names the
+    failures when no run finished, or for a metric that cannot be used.
     """
     enter(f"reading {len(run_dirs)} runs")
     studies = studies_of(out)

@@ -13,7 +13,7 @@ from lightning_modules.metrics.systems import EvalSet, Output, System
 from lightning_modules.runs.files import BrokenFileError, read_run
 from lightning_modules.testing.scoring import Scoring
 from sweeps.comparison.collect import Comparison
-from sweeps.comparison.evaluation import evaluate
+from sweeps.comparison.evaluation import Evaluation, evaluate
 from sweeps.comparison.outputs import (
     OPTIONS,
     EvalSetCache,
@@ -22,6 +22,7 @@ from sweeps.comparison.outputs import (
     read_test_set,
 )
 from sweeps.comparison.record import origin_of
+from sweeps.launch.live import shown_phases
 from sweeps.report.findings import Findings
 from sweeps.report.publish import publish, write_report
 from sweeps.report.report import ReportSettings, make_report
@@ -37,20 +38,27 @@ def evaluate_systems(config: DictConfig) -> None:
     places = _places(config.systems)
     if not places:
         raise UserError("nothing to evaluate: name systems, like systems.NAME=FILE")
-    tests = EvalSetCache(_eval_set(config, scoring), scoring, scoring.metrics)
-    systems = [_system(name, given, tests) for name, given in places.items()]
+    with shown_phases() as enter:
+        enter(f"reading {len(places)} systems")
+        tests = EvalSetCache(_eval_set(config, scoring), scoring, scoring.metrics)
+        systems = [_system(name, given, tests) for name, given in places.items()]
+        enter("scoring, with intervals and tests")
+        evaluation = _evaluated(systems, scoring)
+        findings = Findings(out.name, evaluation, Comparison([], [], []), origin=origin_of(out))
+        report = make_report(findings, validated(ReportSettings, config.report, "report"))
+        enter("writing the page")
+        write_report(report, out)
+    publish(report, out, config.logger)
+
+
+def _evaluated(systems: Sequence[System], scoring: Scoring) -> Evaluation:
     try:
-        evaluation = evaluate(systems, scoring)
+        return evaluate(systems, scoring)
     except ValueError as error:
         other = scoring.unit.replace("source", "reference")
         raise UserError(
             f"scoring.unit={scoring.unit}: {error}; give sources=FILE, or scoring.unit={other}"
         ) from None
-    nothing = Comparison([], [], [])
-    findings = Findings(out.name, evaluation, nothing, origin=origin_of(out))
-    report = make_report(findings, validated(ReportSettings, config.report, "report"))
-    write_report(report, out)
-    publish(report, out, config.logger)
 
 
 def _places(systems: Any) -> dict[str, list[str]]:

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import altair as alt
 from typing_extensions import override
 
-from lightning_modules.figures.charts import KEY, Chart, Width, data_of, style_of
+from lightning_modules.figures.charts import KEY, Chart, Width, data_of, highlighting, style_of
 from lightning_modules.figures.lines import finish_chart, looks_scales, rounded_out
 from lightning_modules.figures.system_looks import end_labels, labels_fit, legend_of, letter_colours
 from lightning_modules.figures.text_sizes import fitted
@@ -231,7 +231,7 @@ def _figure(
     labelled = labels_fit(labels, width)
     y_title = fitted(unit, style.height, style.type)
     legend = legend_of(list(labels.values()), width, labelled, y_title)
-    highlighted = alt.selection_point(fields=["system"], bind="legend")
+    highlighted, clear = highlighting("system")
     x = alt.X(f"{pace}:Q", title=TITLES[pace], axis=alt.Axis(grid=False, tickCount=6, format="~s"))
     base = alt.Chart().encode(
         x=x,
@@ -240,7 +240,7 @@ def _figure(
         ),
         color=alt.Color("system:N", title=None, scale=colour, legend=legend),
         detail=["seed:N", "what:N"],
-        opacity=alt.when(highlighted).then(alt.value(1)).otherwise(alt.value(0.15)),
+        opacity=clear,
         tooltip=[
             alt.Tooltip("system:N"),
             alt.Tooltip("seed:N"),
@@ -257,7 +257,7 @@ def _figure(
         shape=alt.Shape("system:N", title=None, scale=shape, legend=legend)
     )
     colours = letter_colours(labels)
-    names = end_labels(points, colours, x, ends, width, "value") if labelled else []
+    names = end_labels(points, colours, x, ends, width, clear, "value") if labelled else []
     chart = alt.layer(lines, marks.add_params(highlighted), *names, data=data_of(points))
     subject = f"{unit[0].upper()}{unit[1:]} against {TITLES[pace]}."
     return finish_chart(chart, width, note, "", subject, _last_values(points, labels, pace))
