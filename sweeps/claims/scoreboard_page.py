@@ -87,7 +87,7 @@ def _page(results: Sequence[ClaimResult], scale: Scale, files: dict[str, str]) -
             heading: [cards[one.claim.name] for one in of] for heading, of in of_heading.items()
         },
         parts=[
-            (heading.lower().replace(" ", "-"), heading)
+            (f"part-{heading.lower().replace(' ', '-')}", heading)
             for heading in (*(["Effects"] if effects else []), *headings, "Table")
         ],
     )
