@@ -1,7 +1,10 @@
 """Names of the logged metrics, and the x-axis of each metric."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+from lightning_modules.runs.job import label_of, label_with_changes
+from lightning_modules.runs.settings import labelling_overrides
 
 if TYPE_CHECKING:  # slow to import, and not every run is tracked
     import wandb
@@ -30,8 +33,27 @@ BY_STEP = (
 BY_LENGTH = (f"{CURVE}/bleu", f"{CURVE}/sentences")
 
 TRIAL_BLEU = "trial/bleu"  # name of a trial's BLEU in the summary of its run
-MEASURES = ("val/bleu", "val/loss", "train/loss", "train/target_tokens_per_second")
-"""Measures of the runs that a W&B report draws against updates."""
+MEASURES = {
+    "val/bleu": "validation BLEU",
+    "val/loss": "validation loss (nats per token)",
+    "train/loss": "training loss (nats per token)",
+    "train/learning_rate": "learning rate",
+    "train/gradient_norm": "gradient norm",
+    "train/target_tokens_per_second": "target tokens/s",
+}
+"""Measures of the runs that a W&B report draws against updates, with their titles."""
+FAILURES = {
+    "failures/long": "too long or looping",
+    "failures/short": "too short",
+    "failures/unknown": "unknown word",
+    "failures/wrong": "wrong words",
+}
+"""Shares of the test translations that fail, in %, by the kinds of ``metrics.failures``."""
+UPLOADED = (
+    "settings, scores, curves, figures, sentences of validation and test set with their "
+    "translations, and the page; no training text and no code"
+)
+"""What a server of W&B gets of runs and comparisons; docs/tracking.md has the list."""
 MEDIA = {
     "attention/test": "where each model looks when it translates",
     "attention/validation": "attention as it forms, at each validation",
@@ -47,6 +69,15 @@ LONGEST_TAG = 64  # W&B refuses longer tags
 def is_wandb(logger: Mapping[str, Any]) -> bool:
     """Return whether the group ``logger`` of the configuration names W&B's logger."""
     return logger.get("_target_") == WANDB
+
+
+def tracked_system(variant: str, overrides: Sequence[str], config: Mapping[str, Any]) -> str:
+    """Return ``system`` of a run's configuration in the tracker, equal for all seeds of a system.
+
+    That is the variant's label, and the overrides that affect its results.
+    """
+    label = label_of(variant, overrides, config)
+    return label_with_changes(label, overrides, labelling_overrides(overrides, variant))
 
 
 def tag_of(comparison: str) -> str:

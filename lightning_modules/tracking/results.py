@@ -10,6 +10,8 @@ from typing import Any
 import pytorch_lightning as pl
 
 from lightning_modules.metrics.bootstrap import Estimate
+from lightning_modules.metrics.failures import SHARES, kind_counts, translation_kinds
+from lightning_modules.metrics.metric import ReferenceText
 from lightning_modules.metrics.sentences import most_readable
 from lightning_modules.metrics.words import WordRule
 from lightning_modules.ranks.updates import callback_of
@@ -82,7 +84,7 @@ def log_test(
     }
     if convergence.sentence is not None:
         learned["learning/verdict"] = convergence.sentence
-    scores = _test_scores(run, scoring)
+    scores = {**_test_scores(run, scoring), **_failure_shares(run, scoring)}
     tracker.log_scores({**scores, **data_values(run.result.data), **learned}, step)
     tracker.log_curve(
         [
@@ -128,6 +130,20 @@ def _test_scores(run: RunScores, scoring: Scoring) -> dict[str, float]:
         if kind != "distance":
             values |= {f"contrast/{kind}/{group}": each.value for group, each in groups.items()}
     return values
+
+
+def _failure_shares(run: RunScores, scoring: Scoring) -> dict[str, float]:
+    """Return the percentage of the translations of each kind; see ``metrics.failures``."""
+    lines, data = run.predictions, run.result.data
+    further = [line.further_references for line in lines]
+    text = ReferenceText(
+        [line.reference for line in lines],
+        [line.source for line in lines],
+        further if any(further) else (),
+        scoring.rules(data.source, data.target),
+    )
+    counts = kind_counts(translation_kinds(text, [line.hypothesis for line in lines])).sum(0)
+    return {f"failures/{share.name}": float(share.score(counts)) for share in SHARES.values()}
 
 
 def _predictions(run: RunScores, rule: WordRule) -> tuple[list[str], list[list[Any]]]:

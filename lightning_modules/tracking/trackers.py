@@ -18,12 +18,11 @@ from pytorch_lightning.loggers.csv_logs import ExperimentWriter
 from datamodules.errors import UserError, one_line
 from datamodules.plugs import find_plug
 from lightning_modules.ranks.devices import is_rank_zero
-from lightning_modules.runs.job import Job, command, label_of, label_with_changes
+from lightning_modules.runs.job import Job, command
 from lightning_modules.runs.paths import MULTIRUN
 from lightning_modules.runs.provenance import environment, git_commit
 from lightning_modules.runs.schema import Data, SentenceAttention
-from lightning_modules.runs.settings import labelling_overrides
-from lightning_modules.tracking.names import LENGTH, tag_of
+from lightning_modules.tracking.names import LENGTH, tag_of, tracked_system
 from lightning_modules.tracking.run_page import RunPage
 from lightning_modules.training.module import TranslationModule
 from lightning_modules.variants import count_parameters
@@ -146,18 +145,11 @@ def make_logger(node: DictConfig) -> Logger:
 
 
 def tracker_config(module: TranslationModule, job: Job, config: DictConfig) -> dict[str, Any]:
-    """Return the configuration of a training with entries for the tracker's tables.
-
-    All seeds of a system share ``system``: the variant's label, and the overrides that affect its
-    results.
-    """
-    label = label_of(config.variant, job.overrides, {"label": config.label})
+    """Return the configuration of a training with entries for the tracker's tables."""
     return {
         **module.hparams_initial,
         "model_name": job.model_name,
-        "system": label_with_changes(
-            label, job.overrides, labelling_overrides(job.overrides, config.variant)
-        ),
+        "system": tracked_system(config.variant, job.overrides, {"label": config.label}),
         "parameters": count_parameters(module.model),
         "comparison": comparison_of(job.folder),
         "command": command_of(job),

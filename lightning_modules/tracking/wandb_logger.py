@@ -31,7 +31,7 @@ from lightning_modules.runs.paths import BEST, CHECKPOINTS, PREDICTIONS, TOKENIZ
 from lightning_modules.runs.provenance import git_commit
 from lightning_modules.runs.redaction import Redacting, redacted
 from lightning_modules.runs.schema import Data, SentenceAttention
-from lightning_modules.tracking.names import PAGE, PICTURES, STEP, define_metrics
+from lightning_modules.tracking.names import PAGE, PICTURES, STEP, UPLOADED, define_metrics
 from lightning_modules.tracking.run_page import RunPage
 from lightning_modules.tracking.trackers import Tracker
 
@@ -274,6 +274,7 @@ def _start_run(
         ) from None
     if chosen == "online":
         log.info("W&B online: %s", run.url)
+        log.info("W&B gets %s; logger=none: nothing", UPLOADED)
     elif chosen == "offline":
         log.info("W&B offline (%s); later: %s", reason, sync_command(Path(run.dir).parent))
     return run

@@ -24,7 +24,7 @@ from datamodules.errors import UserError, one_line
 from datamodules.files import write_json
 from lightning_modules.runs.paths import TRACKER_REPORT
 from lightning_modules.tracking import names
-from lightning_modules.tracking.names import PAGE, PICTURES, TABLES
+from lightning_modules.tracking.names import PAGE, PICTURES, TABLES, UPLOADED
 from lightning_modules.tracking.wandb_logger import FailsafeWandbLogger, call_with_timeout
 
 log = logging.getLogger(__name__)
@@ -42,6 +42,14 @@ PINNED = (
 OVER_SEEDS = "line: mean over seeds; band: lowest and highest seed"
 
 TableData = tuple[Sequence[str], Sequence[Sequence[Any]]]  # columns and rows
+
+
+class TrackedRun(NamedTuple):
+    """A run of W&B that a page is about, and how it is drawn on the page."""
+
+    id: str
+    system: str  # `system` in its configuration; equal for all seeds
+    colour: str
 
 
 class ReportSection(NamedTuple):
@@ -71,7 +79,7 @@ class WandbPage:
     title: str = ""
     description: str = ""
     sections: Sequence[ReportSection] = ()
-    runs: Sequence[str] = ()  # W&B ids of the runs that the page is about
+    runs: Sequence[TrackedRun] = ()  # the runs that the page is about
     studies: Mapping[str, Sequence[str]] | None = None  # settings that each study tuned
 
 
@@ -151,7 +159,7 @@ def _log_pictures(run: wandb.Run, page: WandbPage) -> None:
     for name, file in page.pictures.items():
         text = file.with_suffix(".txt")  # charts.CAPTION, whose file imports Altair
         caption = text.read_text(encoding="utf-8") if text.is_file() else ""
-        caption = f"{name.replace('_', ' ')}: {page.name}\n{caption}".strip()
+        caption = f"{_words(name)}: {page.name}\n{caption}".strip()
         images[f"{PICTURES}/{name}"] = wandb.Image(str(file), caption=caption)
     run.log(images)
 
@@ -176,8 +184,8 @@ def build_report(page: WandbPage, project: str, run: str) -> wr.Report:
     """
     own = _runset("the comparison", [run])
     blocks: list[Any] = [wr.TableOfContents()]
-    for section in page.sections:
-        panels = [_media(f"{PICTURES}/{name}") for name in section.figures]
+    for section in _joined(page.sections):
+        panels = [_media(f"{PICTURES}/{name}", _words(name)) for name in section.figures]
         panels += [_table(f"{TABLES}/{name}") for name in section.tables]
         if section.lines or panels:
             blocks.append(wr.H1(section.heading))
@@ -190,7 +198,8 @@ def build_report(page: WandbPage, project: str, run: str) -> wr.Report:
     if page.studies:
         blocks += [wr.H1("The trials"), *(_trials(*study) for study in page.studies.items())]
     if page.page is not None:
-        blocks += [wr.H1("The page"), _grid(own, [_media(PAGE)])]
+        blocks += [wr.H1("The page"), _grid(own, [_media(PAGE, page.title)])]
+    blocks += [wr.H1("What was uploaded"), wr.P(f"{UPLOADED[0].upper()}{UPLOADED[1:]}.")]
     title = page.title
     return wr.Report(
         project=project,
@@ -200,6 +209,22 @@ def build_report(page: WandbPage, project: str, run: str) -> wr.Report:
         width="fluid",
         blocks=blocks,
     )
+
+
+def _joined(sections: Sequence[ReportSection]) -> list[ReportSection]:
+    """Return one section for each heading."""
+    by_heading: dict[str, list[ReportSection]] = {}
+    for section in sections:
+        by_heading.setdefault(section.heading, []).append(section)
+    return [
+        ReportSection(heading, *(list(chain(*(each[part] for each in same))) for part in (1, 2, 3)))
+        for heading, same in by_heading.items()
+    ]
+
+
+def _words(name: str) -> str:
+    """Return the name of a figure as a title."""
+    return name.replace("_", " ")
 
 
 def _save(report: wr.Report, out: Path) -> str:
@@ -212,9 +237,9 @@ def _save(report: wr.Report, out: Path) -> str:
     return str(report.url)
 
 
-def _media(key: str) -> Any:
+def _media(key: str, title: str) -> Any:
     layout = wr.Layout(w=WIDTH, h=16)
-    return wr.MediaBrowser(title=key, media_keys=[key], num_columns=1, layout=layout)
+    return wr.MediaBrowser(title=title, media_keys=[key], num_columns=1, layout=layout)
 
 
 def _table(key: str) -> Any:
@@ -229,10 +254,14 @@ def _runset(name: str, ids: Sequence[str], **shown: Any) -> wr.Runset:
     return wr.Runset(name=name, filters=[expr.Metric("ID").isin(list(ids))], **shown)
 
 
-def _run_grids(ids: Sequence[str], length_axis: str) -> list[wr.PanelGrid]:
-    """Return figures that the server draws from the logged rows of the runs, and their table."""
+def _run_grids(runs: Sequence[TrackedRun], length_axis: str) -> list[wr.PanelGrid]:
+    """Return figures that the server draws from the logged rows of the runs, and their table.
+
+    Runs and systems have the colours of the page.
+    """
+    ids = [run.id for run in runs]
     curve = _line(
-        f"BLEU against length ({OVER_SEEDS})",
+        f"BLEU of the runs against length ({OVER_SEEDS})",
         names.LENGTH,
         names.BY_LENGTH[0],
         title_x=f"{length_axis}: upper end of the bucket",
@@ -245,9 +274,16 @@ def _run_grids(ids: Sequence[str], length_axis: str) -> list[wr.PanelGrid]:
         max_bars_to_show=MOST_RUNS,
         **_over_seeds(),
     )
+    failures = wr.BarPlot(
+        title="How they fail: share of the test translations (%)",
+        metrics=list(names.FAILURES),
+        orientation="v",
+        max_bars_to_show=MOST_RUNS,
+        **_over_seeds(),
+    )
     learning = [
-        _line(f"{measure} ({OVER_SEEDS})", names.STEP, measure, title_x="updates")
-        for measure in names.MEASURES
+        _line(f"{title} ({OVER_SEEDS})", names.STEP, measure, title_x="updates", title_y=title)
+        for measure, title in names.MEASURES.items()
     ]
     shown: Any = {"mode": "grid", "grid_x_axis": "run", "grid_y_axis": "step"}
     wide = wr.Layout(w=WIDTH, h=12)
@@ -257,9 +293,13 @@ def _run_grids(ids: Sequence[str], length_axis: str) -> list[wr.PanelGrid]:
     ]
     by_bleu = wr.OrderBy(wr.SummaryMetric("test/bleu"), ascending=False)
     table = _runset("runs", ids, order=[by_bleu], pinned_columns=[*PINNED])
-    panels: list[Any] = [curve, bars, *learning, *media]
+    panels: list[Any] = [curve, bars, failures, *learning, *media]
+    colours: dict[Any, str] = {run.id: run.colour for run in runs}
+    for run in runs:
+        key = wr.RunsetGroupKey(wr.Config("system"), run.system)
+        colours[wr.RunsetGroup("runs", (key,))] = run.colour
     return [
-        wr.PanelGrid(runsets=[_runset("runs", ids)], panels=panels),
+        wr.PanelGrid(runsets=[_runset("runs", ids)], panels=panels, custom_run_colors=colours),
         wr.PanelGrid(runsets=[table], panels=[wr.RunComparer(diff_only="split", layout=wide)]),
     ]
 

@@ -127,7 +127,7 @@ def publish_scoreboard(
         tables={each.name: (each.fields, each.values) for each in (table, seeds)},
         page=(out / REPORT).read_text(encoding="utf-8"),
         notes=about,
-        title=f"{TITLE}: {scale.tier}",
+        title=TITLE,
         description=about,
         sections=[
             ReportSection(

@@ -7,20 +7,23 @@ from typing import Any
 
 from omegaconf import DictConfig
 
+from lightning_modules.figures.palette import looks_of
 from lightning_modules.metrics.lengths import Bounds
 from lightning_modules.metrics.systems import System
 from lightning_modules.runs.files import read_tracker_id
 from lightning_modules.runs.job import command, quoted
 from lightning_modules.runs.paths import FIGURES
-from lightning_modules.tracking.names import with_interval
+from lightning_modules.tracking.names import tracked_system, with_interval
 from lightning_modules.tracking.wandb_report import (
     ReportSection,
+    TrackedRun,
     WandbPage,
     metric_names,
     publish_page,
 )
 from sweeps.comparison.evaluation import Evaluation
 from sweeps.report.findings import Findings
+from sweeps.report.page_top import PageTop
 from sweeps.report.report import Report
 
 
@@ -37,7 +40,7 @@ def comparison_page(report: Report, page: str, out: Path) -> WandbPage:
     """Return what W&B gets of a comparison."""
     findings = report.findings
     evaluation = findings.evaluation
-    systems = ", ".join(system.label for system in evaluation.systems)
+    top = PageTop(findings)
     return WandbPage(
         job_type="compare",
         name=findings.name,
@@ -49,10 +52,10 @@ def comparison_page(report: Report, page: str, out: Path) -> WandbPage:
         notes=findings.origin.command,
         lines={each.label: _line(evaluation, each) for each in _scored(evaluation)},
         length_axis=evaluation.length_axis,
-        title=f"{findings.name}: {systems}",
-        description="BLEU against sentence length",
+        title=top.title,
+        description=" ".join(filter(None, (top.question, findings.answer))),
         sections=report_sections(report),
-        runs=run_ids(run.folder for run in findings.comparison.runs),
+        runs=tracked_runs(findings),
         studies=findings.studies.parameters if findings.studies else None,
     )
 
@@ -63,6 +66,17 @@ def report_sections(report: Report) -> list[ReportSection]:
         ReportSection(part.section.heading, part.lines, list(part.figures), list(part.tables))
         for part in report.parts
     ]
+
+
+def tracked_runs(findings: Findings) -> list[TrackedRun]:
+    """Return the runs that W&B has, each once, in the colours of the page."""
+    looks = looks_of(system.name for system in findings.evaluation.systems)
+    found: dict[str, TrackedRun] = {}
+    for run in findings.comparison.runs:
+        if (id := read_tracker_id(run.folder)) is not None:
+            system = tracked_system(run.result.variant, run.result.overrides, run.result.config)
+            found[id] = TrackedRun(id, system, looks[run.name].colour)
+    return list(found.values())
 
 
 def run_ids(folders: Iterable[Path]) -> list[str]:
