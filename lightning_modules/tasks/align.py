@@ -1,4 +1,4 @@
-"""``task=align``, without its page: force a trained run through given translations, and write its attention.
+"""``task=align`` but for its page: force given translations, and write the attention.
 
 Word alignments come from all layers and heads; one layer and head, or their means, is written.
 """

@@ -50,8 +50,8 @@ FAILURES = {
 }
 """Shares of the test translations that fail, in %, by the kinds of ``metrics.failures``."""
 UPLOADED = (
-    "settings, scores, curves, figures, sentences of validation and test set with their "
-    "translations, and the page; no training text and no code"
+    "settings, scores, curves, figures, the log, and the page, with sentences of validation and "
+    "test set and their translations; no code, and of the training text only examples of cleaning"
 )
 """What a server of W&B gets of runs and comparisons; docs/tracking.md has the list."""
 MEDIA = {

@@ -25,6 +25,11 @@ class TaskPart(NamedTuple):
     note: str = ""
 
     @property
+    def has_content(self) -> bool:
+        """Whether there is anything to show."""
+        return any((self.lines, self.figures, self.tables, self.texts))
+
+    @property
     def link(self) -> tuple[str, str]:
         """The id of the part and its heading."""
         return self.name, self.heading

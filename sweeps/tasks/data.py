@@ -150,7 +150,11 @@ def data_page(summary: DataSummary, tables: Sequence[Table], given: str) -> Task
     languages = found.source, found.target
     chart = length_histogram(found.statistics, languages, f"Lengths of {found.name}", "container")
     pairs = [
-        {"Pair": f"{each.id:,}", found.source: each.source, found.target: each.target}
+        {
+            "Pair": f"{each.id:,}",
+            f"Source ({found.source})": each.source,
+            f"Target ({found.target})": each.target,
+        }
         for each in summary.examples
     ]
     counts = in_words([f"{count:,} {split} pairs" for split, count in found.pairs.items()])

@@ -97,6 +97,18 @@ def test_the_files_hold_the_same(shown, space):
     assert {*GREYS[:2]} <= drawn
 
 
+def test_the_page_shows_the_corpus(shown):
+    _, folder, _ = shown
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    for words in (
+        "57 train pairs, 9 val pairs and 12 test pairs.", 'data-figure="length_histogram"',
+        "1 of 12 test pairs are training pairs too", "<dd><bdi>28</bdi></dd>",
+        'href="#cleaning"', 'id="tab-corpora"',
+    ):  # fmt: skip
+        assert words in page
+    assert "://" not in page.partition("<style>")[0]
+
+
 def test_weights_and_biases_get_the_same(shown):
     _, folder, server = shown
     [run] = server.runs.values()
