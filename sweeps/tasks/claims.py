@@ -53,6 +53,7 @@ from sweeps.claims.tuning import (
 from sweeps.comparison.numbers import in_words
 from sweeps.launch.folders import remove_traces
 from sweeps.launch.jobs import JobPlan, run_jobs
+from sweeps.launch.live import shown_phases
 from sweeps.launch.shared_trainings import copy_training
 from sweeps.report.terminal import (
     FOR_PAGE,
@@ -197,11 +198,14 @@ def _judge(
     out = Path(hydra.runtime.output_dir)
     about = () if registered is None else (registered.sha256, registered.deviations)
     scale = Scale.of(plan.tier, shared_overrides(hydra), *about)
-    results = judge_all(plan, validated(Scoring, config.scoring, "scoring"))
-    if config.learning_rates is not None:
-        results = [replace(one, tuned=True) for one in results]
+    with shown_phases() as enter:
+        enter(f"judging {len(plan.claims)} claims")
+        results = judge_all(plan, validated(Scoring, config.scoring, "scoring"))
+        if config.learning_rates is not None:
+            results = [replace(one, tuned=True) for one in results]
+        enter("writing the page")
+        page = write_scoreboard(results, scale, FigureWidths.of(config), out)
     print_results(results, scale, console)
-    page = write_scoreboard(results, scale, FigureWidths.of(config), out)
     if is_wandb(config.logger):
         publish_scoreboard(results, scale, out, config.logger)
     for line in (summary(results, scale), f"open {page} in a browser"):
