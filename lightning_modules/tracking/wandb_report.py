@@ -294,7 +294,7 @@ def _run_grids(runs: Sequence[TrackedRun], length_axis: str) -> list[wr.PanelGri
     by_bleu = wr.OrderBy(wr.SummaryMetric("test/bleu"), ascending=False)
     table = _runset("runs", ids, order=[by_bleu], pinned_columns=[*PINNED])
     panels: list[Any] = [curve, bars, failures, *learning, *media]
-    colours: dict[Any, str] = {run.id: run.colour for run in runs}
+    colours: dict[str | wr.RunsetGroup, str | dict[Any, Any]] = {run.id: run.colour for run in runs}
     for run in runs:
         key = wr.RunsetGroupKey(wr.Config("system"), run.system)
         colours[wr.RunsetGroup("runs", (key,))] = run.colour

@@ -199,7 +199,9 @@ class JobView:
         parts: list[RenderableType] = [self._overall(jobs), job_table(shown)]
         if rest := Counter(job.state for job in jobs[len(shown) :]):
             parts.append(Text(f"and {in_words([f'{n} {state}' for state, n in rest.items()])}"))
-        return Group(*parts, *(["", curve_table(drawn)] if drawn else []))
+        if drawn:
+            parts += ["", curve_table(drawn)]
+        return Group(*parts)
 
     def _jobs(self) -> list["ShownJob"]:
         return [ShownJob.of(folder, label) for folder, label in self._labels.items()]

@@ -66,7 +66,8 @@ def test_the_line_of_a_validation_fits_80_columns(caplog, monkeypatch):
     monkeypatch.setattr("lightning_modules.training.progress.budget_of", lambda trainer: budget)
     monkeypatch.setattr("lightning_modules.training.progress.mean_loss", lambda trainer: 12.3456)
     with caplog.at_level(logging.INFO):
-        ProgressLines("luong_global seed 1").on_validation_end(Validated(), module())
+        lines: Any = ProgressLines("luong_global seed 1")
+        lines.on_validation_end(Validated(), module())
     [line] = caplog.messages
     assert line.startswith("luong_global seed 1  100%  loss 12.346  val loss 12.346  BLEU 100.00")
     assert line.endswith("599:59 left")

@@ -32,7 +32,7 @@ def contrasted():
 
 
 def aligned(layers=2):
-    errors = {"0": 0.5, "1": 0.25, "mean": 0.375}
+    errors: dict[str, float | None] = {"0": 0.5, "1": 0.25, "mean": 0.375}
     summary = GoldSummary(
         variant="transformer", search="BeamSearch", pairs=3, aligned=2, layer=1, layers=layers,
         head="mean", heads=2, step="predicted", entropy=1.5, distance=0.1, coverage=0.9,
