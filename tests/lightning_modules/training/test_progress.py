@@ -62,7 +62,7 @@ def test_no_more_are_shown_than_there_are(caplog, count):
 
 
 def test_the_line_of_a_validation_fits_80_columns(caplog, monkeypatch):
-    budget = SimpleNamespace(share=1.0, seconds_left=35_999.0)
+    budget = SimpleNamespace(share=1.0, seconds_left=3_599.0)
     monkeypatch.setattr("lightning_modules.training.progress.budget_of", lambda trainer: budget)
     monkeypatch.setattr("lightning_modules.training.progress.mean_loss", lambda trainer: 12.3456)
     with caplog.at_level(logging.INFO):
@@ -70,5 +70,5 @@ def test_the_line_of_a_validation_fits_80_columns(caplog, monkeypatch):
         lines.on_validation_end(Validated(), module())
     [line] = caplog.messages
     assert line.startswith("luong_global seed 1  100%  loss 12.346  val loss 12.346  BLEU 100.00")
-    assert line.endswith("599:59 left")
+    assert line.endswith("59:59 left")
     assert len(line) <= 80
