@@ -9,8 +9,8 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
 from datamodules.contrast_pairs import ContrastPair, read_contrast, write_contrast
-from lightning_modules.figures.charts import PAPER, save_chart
 from lightning_modules.figures.lines import Lines, distance_lines, draw_lines
+from lightning_modules.figures.picture_files import FigureWidths, save_figures
 from lightning_modules.metrics.bootstrap import score_groups
 from lightning_modules.metrics.resampling import Resamples
 from lightning_modules.runs.files import write_record
@@ -54,6 +54,7 @@ def contrast(config: DictConfig) -> FoundContrast:
     folder = Path(HydraConfig.get().runtime.output_dir)
     prepare_process(config)
     check_arguments(config)
+    widths = FigureWidths.of(config)
     trained = load_trained(config.checkpoint)
     pairs = find_pairs(trained, config)
     with sentence_count("choosing between pairs", 2 * len(pairs)) as advance:
@@ -71,8 +72,7 @@ def contrast(config: DictConfig) -> FoundContrast:
     label, lines = label_of(name, [], trained.config), None
     if "distance" in summary.accuracy:
         lines = distance_lines(groups, {name: label}, "Bands: 95% bootstrap intervals.")
-        for end, width in PAPER.items():
-            save_chart(draw_lines(lines, width), folder / f"{CHART}{end}")
+        save_figures(lambda width: {CHART: draw_lines(lines, width)}, widths, folder)
     log.info("\n".join([*summary_lines(summary), f"results: {folder}"]))
     return FoundContrast(summary, lines, label)
 
