@@ -60,9 +60,12 @@ class ValidationAttention(pl.Callback):
             ],
         )
 
+    def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Choose the sentences: a training that continues may begin with a validation."""
+        self._choose(trainer, pl_module)
+
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Write what a training has kept that was interrupted, or had a smaller budget."""
-        self._choose(trainer, pl_module)
         self._write(trainer)
 
     def on_validation_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:

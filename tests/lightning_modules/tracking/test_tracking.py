@@ -278,6 +278,8 @@ def test_scores_curve_translations_and_a_heat_map_are_logged():
         "test/bleu_low/1–10 words": 50, "test/bleu_high/1–10 words": 70,
         "baseline/phrase_table/bleu": 40.0, "baseline/phrase_table/exact": 5.0,
         "contrast/category/number": 75.0, "test/news/bleu": 70.0,
+        "failures/right": 100.0, "failures/wrong": 0.0, "failures/unknown": 0.0,
+        "failures/short": 0.0, "failures/long": 0.0,
     }  # fmt: skip
     logged = {key: values[key] for values in run.logged for key in values}
     curve = [values for values in run.logged if "bleu_by_length/bleu" in values]

@@ -5,6 +5,8 @@ import io
 import pytest
 from rich.console import Console
 
+from lightning_modules.figures.lines import looks_scales
+from lightning_modules.figures.palette import PLAIN
 from lightning_modules.metrics.bleu import corpus_bleu
 from lightning_modules.runs.files import read_predictions
 from sweeps.comparison.collect import collect
@@ -90,12 +92,13 @@ def test_buckets_are_those_of_the_comparison(findings_of):
 def test_the_figure_has_a_dashed_line_with_a_name_for_each(findings_of):
     evaluation = findings_of(run(), run("luong")).evaluation
     lines = length_lines(evaluation, evaluation.metrics[0], "container")
-    marks = [layer.to_dict()["mark"] for layer in lines.others]
-    assert sum("strokeDash" in mark for mark in marks) == 2
-    named = [mark["text"] for mark in marks if mark["type"] == "text" and "color" in mark]
-    assert named == ["phrase table", "copy"]
+    assert list(lines.baselines) == ["phrase table", "copy"]
+    dashes = looks_scales(lines.labels, lines.baselines)[2].to_dict()
+    drawn = dict(zip(dashes["domain"], dashes["range"], strict=True))
+    assert all(drawn[name] != list(PLAIN) for name in lines.baselines)
+    assert drawn["phrase table"] != drawn["copy"]
     [aer] = [each for each in evaluation.metrics if each.name == "aer"]
-    assert length_lines(evaluation, aer, "container").others == []
+    assert length_lines(evaluation, aer, "container").baselines == {}
 
 
 def test_the_terminal_shows_them_in_80_columns(findings_of):

@@ -345,7 +345,7 @@ def study_page(browser, studied):
 @pytest.mark.chromium
 def test_no_hostile_name_runs_and_nothing_else_is_loaded(study_page, studied):
     assert study_page.get_log("browser") == []
-    assert study_page.execute_script("return document.scripts.length") == 5
+    assert study_page.execute_script("return document.scripts.length") == 4
     loaded = "return performance.getEntriesByType('resource').map(entry => entry.name)"
     assert [url for url in study_page.execute_script(loaded) if not url.startswith("data:")] == []
     assert HOSTILE[0] in " ".join(texts(study_page, "pre code"))
@@ -373,7 +373,7 @@ def test_the_mark_under_the_pointer_shows_a_hostile_name(study_page):
     mark = study_page.find_element("css selector", label)
     ActionChains(study_page).scroll_to_element(mark).move_to_element(mark).perform()
     assert HOSTILE[0] in texts(study_page, "#vg-tooltip-element")[0]
-    assert study_page.execute_script("return document.scripts.length") == 5
+    assert study_page.execute_script("return document.scripts.length") == 4
 
 
 @pytest.mark.chromium
