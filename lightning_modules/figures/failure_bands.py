@@ -18,7 +18,7 @@ from lightning_modules.figures.charts import (
 )
 from lightning_modules.figures.lines import finish_chart
 from lightning_modules.figures.system_looks import AXIS, legend_of, short_labels
-from lightning_modules.figures.text_sizes import fitted
+from lightning_modules.figures.text_sizes import fitted, text_width
 from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.metrics.failures import TranslationKind
 from lightning_modules.metrics.lengths import Bounds
@@ -101,7 +101,7 @@ def failure_panels(every: Sequence[Bands], x_title: str, note: str, width: float
     room = (width - GAP * (columns - 1)) / columns - AXIS * style.type
     names = short_labels([bands.label for bands in every], width)
     drawn = [
-        alt.layer(*_layers(bands, width, x_title, "%")).properties(
+        alt.layer(*_layers(bands, width, x_title, "%", room)).properties(
             width=room,
             height=SMALL,
             title=alt.TitleParams(fitted(names[bands.label], room, style.type), offset=4),
@@ -113,7 +113,10 @@ def failure_panels(every: Sequence[Bands], x_title: str, note: str, width: float
     return described(chart, width, note, SUBJECT, said).properties(config=style.config, padding=1)
 
 
-def _layers(bands: Bands, width: Width, x_title: str, y_title: str) -> list[alt.Chart]:
+def _layers(
+    bands: Bands, width: Width, x_title: str, y_title: str, room: float | None = None
+) -> list[alt.Chart]:
+    """Return the layers of a panel that is ``room`` wide; None: as wide as the page has room."""
     rows, on_page = list(bands.rows), width == "container"
     kinds = [kind.label for kind in TranslationKind]
     colours = alt.Scale(domain=kinds, range=[colour for colour, _ in LOOKS.values()])
@@ -124,7 +127,7 @@ def _layers(bands: Bands, width: Width, x_title: str, y_title: str) -> list[alt.
         "place:Q",
         title=x_title,
         scale=alt.Scale(domain=_ends(bands), nice=False),
-        axis=_axis(bands, on_page),
+        axis=_axis(bands, room),
     )
     y = alt.Y(
         "from:Q",
@@ -156,16 +159,34 @@ def _ends(bands: Bands) -> list[float]:
     return [places[0], places[-1]]
 
 
-def _axis(bands: Bands, on_page: bool) -> alt.Axis:
-    names = ", ".join(f"'{place:g}': '{each.label}'" for each, place in _rounded(bands))
+def _axis(bands: Bands, room: float | None) -> alt.Axis:
+    """Return the axis of lengths; in a file the outer names end with the plot, beside others."""
+    places = _rounded(bands)
+    if room is not None:
+        places = list(_named(places, _ends(bands), room))
+    names = ", ".join(f"'{place:g}': '{each.label}'" for each, place in places)
     return alt.Axis(
-        values=[place for _, place in _rounded(bands)],
+        values=[place for _, place in places],
         labelExpr=f"{{{names}}}[datum.value]",
-        labelOverlap="parity",
+        labelOverlap="parity" if room is None else False,
         labelAngle=0,
-        labelFlush=not on_page,  # panels stand side by side
+        labelFlush=room is not None,
         grid=False,
     )
+
+
+def _named(
+    places: Sequence[tuple[Bounds, float]], ends: Sequence[float], room: float
+) -> Iterator[tuple[Bounds, float]]:
+    """Yield the groups that have room for their names: the first and last, then from the left."""
+    size, scale = style_of(room).type, room / (ends[1] - ends[0])
+    taken: list[tuple[float, float]] = []
+    for bounds, place in dict.fromkeys([places[0], places[-1], *places]):
+        middle, wide = (place - ends[0]) * scale, text_width(bounds.label, size)
+        left = min(max(middle - wide / 2, 0.0), room - wide)
+        if all(left >= end + size / 2 or left + wide <= start - size / 2 for start, end in taken):
+            taken.append((left, left + wide))
+            yield bounds, place
 
 
 def _rounded(bands: Bands) -> list[tuple[Bounds, float]]:

@@ -272,6 +272,11 @@ def looks_scales(
     )
 
 
+PADDING = {"left": 1, "top": 1, "bottom": 1, "right": 3}
+"""Around a figure in a file, in points; Vega takes the last name of an axis for a little narrower
+than it is."""
+
+
 def finish_chart(
     chart: Chart, width: Width, note: str, title: str = "", subject: str = "", details: str = ""
 ) -> Chart:
@@ -285,7 +290,7 @@ def finish_chart(
     given: dict[str, Any] = {"width": width, "height": style.height, "config": style.config}
     if width != "container":  # what is beside the plot counts as part of the width
         given["autosize"] = alt.AutoSizeParams(type="fit-x", contains="padding")
-        given["padding"] = 1
+        given["padding"] = PADDING
     if title:
         given["title"] = title if width == "container" else fitted(title, width, style.type)
     whole: Chart = described(chart, width, note, subject, details).properties(**given)

@@ -111,7 +111,7 @@ def test_a_run_knows_the_gold_alignments_of_its_references(space, trained, align
     assert scored["aer"] == pytest.approx(100 * content["aer"])
 
 
-FILES = ("svg", "png", "pdf", "txt")
+FILES = ("svg", "png", "pdf", "tex", "txt")
 
 
 def test_the_first_sentences_are_drawn(aligned, trained):

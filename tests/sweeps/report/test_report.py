@@ -178,7 +178,7 @@ def test_the_page_has_every_table_once_what_is_wrong_and_no_path(built):
     assert "✗ NOT HELD" in page
     assert "out of [red]memory[/red]" in page
     assert len(page.encode()) < 3_000_000
-    for name in report.tables.keys() - {"sentences_by_score", "failures_by_length"}:
+    for name in report.tables.keys() - {"main", "sentences_by_score", "failures_by_length"}:
         assert page.count(f'<table id="{name}" ') == 1
     shown = page.partition("<script")[0]
     addresses = re.findall('<a [^>]*href="([^"]*)"', shown)
@@ -268,7 +268,7 @@ def test_a_translation_without_words_has_no_chart(tmp_path):
     silent = [""] * len(TEXT.references)
     [card] = cards([make_run(tmp_path / "0", hypotheses=silent)])
     assert card.translations[0].heat_map is None
-    report = report_of([tmp_path / "0"])
+    report = report_of([tmp_path / "0", make_run(tmp_path / "1", "luong")])
     sources = "; ".join(f"“{source}”" for source in examples_of(TEXT.sources))
     told = f"{len(silent)} of {len(silent)} translations are empty: {sources}"
     assert f"bahdanau seed 1: {told}" in render_report(report)

@@ -56,7 +56,13 @@ def test_every_score_is_a_point_of_its_curve(page, name):
     for words in ("luong", HOSTILE[0]):
         assert words in drawn
     if name == "bleu_by_length":
-        for words in ("Source length (whitespace-separated words)", "BLEU", "11–20", "n = 2*"):
+        for words in (
+            "Source length (whitespace-separated words)",
+            "BLEU",
+            "11–20",
+            "21–30*",
+            "n = 2",
+        ):
             assert words in drawn
         assert "longest training sentence: 15 words" in drawn
 
@@ -205,7 +211,7 @@ def test_the_page_prints_in_few_pages_and_closed_parts_stay_closed(fresh):
     assert size < 5_000_000
     assert fresh.execute_script(closed) == before
     fresh.execute_script("document.querySelectorAll('details').forEach(d => d.open = true)")
-    assert printed(fresh)[0] > 2 * pages
+    assert printed(fresh)[0] > 1.5 * pages
 
 
 def test_closed_parts_and_headings_above_nothing_else_are_not_printed(fresh):
@@ -229,7 +235,8 @@ def test_a_picture_stays_whole_and_with_its_heading(fresh):
     assert set(fresh.execute_script(script, WHOLE, "breakInside")) == {"avoid"}
     assert set(fresh.execute_script(script, "h2, h3, summary", "breakAfter")) == {"avoid"}
     some = "return [...document.querySelectorAll(arguments[0])].some(e => e.checkVisibility())"
-    buttons = "button:not(.word)"  # words of a sentence are read on paper too
+    # Words of a sentence and headers of a table are read on paper too.
+    buttons = "button:not(.word, th button)"
     assert not fresh.execute_script(some, buttons)
     assert fresh.execute_script(some, ".word")
     fresh.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})

@@ -32,6 +32,7 @@ from sweeps.comparison.significance_tables import (
     table_of_tests,
 )
 from sweeps.report.html import render_report
+from sweeps.report.publish import write_figures
 from sweeps.report.report import make_report
 from sweeps.report.sections.agreement import contrasts
 from sweeps.report.sections.ladder import Steps
@@ -360,7 +361,9 @@ def report(tmp_path_factory):
         make_run(folder / "4", "bahdanau", 2),
     ]
     with without_pictures():
-        return build_comparison(runs, folder / "out", SCORING, REPORT), folder / "out"
+        made = build_comparison(runs, folder / "out", SCORING, REPORT)
+        write_figures(made, folder / "out")
+    return made, folder / "out"
 
 
 @pytest.mark.long

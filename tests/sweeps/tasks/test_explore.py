@@ -4,6 +4,8 @@ import json
 import re
 import shutil
 import sys
+import zlib
+from base64 import b64decode
 
 import pytest
 from omegaconf import OmegaConf
@@ -50,7 +52,8 @@ def test_a_file_has_sentences_spread_over_the_test_set(trained, tmp_path, capsys
     wanted = [predictions[place * len(predictions) // 3].source for place in range(3)]
     found = re.search(r'<script type="application/json" id="explorer">(.*?)</script>', page)
     assert found
-    assert [each["source"] for each in json.loads(found[1])["examples"]] == wanted
+    shown = json.loads(zlib.decompress(b64decode(json.loads(found[1]))))
+    assert [each["source"] for each in shown["examples"]] == wanted
     assert f"the explorer of 3 sentences: {tmp_path}/explorer.html" in capsys.readouterr().out
 
 
