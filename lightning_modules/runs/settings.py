@@ -74,7 +74,10 @@ LIMITS: dict[str, tuple[str, Callable[[float, float], bool]]] = {
     "most": ("at most", lambda value, limit: value <= limit),
     "below": ("below", lambda value, limit: value < limit),
 }
-"""Limits of numbers by their names in the table."""
+"""Limits of numbers by their names in the table, those below first."""
+BRIEF = {"class": "dotted path", **dict.fromkeys(("text", "name", "path", "paths", "any"), "")}
+"""Kinds by what a table calls them where that is not their key."""
+SIGNS = {"least": "≥", "above": ">", "most": "≤", "below": "<"}
 
 
 class ValueType(NamedTuple):
@@ -135,10 +138,31 @@ class ValueType(NamedTuple):
         if self.elements is not None:
             text += f" of {PLURALS[self.elements]}"
         if self.limits:
-            shown = {name: f"{each:,}" if isinstance(each, int) else f"{each:g}"
-                     for name, each in self.limits}  # fmt: skip
-            text += ", " + " and ".join(f"{LIMITS[name][0]} {shown[name]}" for name in shown)
+            shown = [f"{LIMITS[name][0]} {_number(each)}" for name, each in self.limits]
+            text += ", " + " and ".join(shown)
         return text + (", or null" if self.or_null else "")
+
+    def brief(self) -> str:
+        """Return type and range for a table, such as ``int ≥ 1`` or ``float in [0, 1)``.
+
+        Choices stand as code; free texts and paths are empty, and null is left out.
+        """
+        choices = ", ".join(f"`{choice}`" for choice in self.choices)
+        text = choices or BRIEF.get(self.kind, self.kind)
+        if self.is_open:
+            text += ", path" if self.kind == "path" else ", dotted path"
+        if self.elements is not None:
+            text += f" of {PLURALS[self.elements]}"
+        limits = {name: _number(limit) for name, limit in self.limits}
+        if len(limits) == 2:
+            low, high = limits.values()
+            text += f" in {'[' if 'least' in limits else '('}{low}, {high}"
+            return text + ("]" if "most" in limits else ")")
+        return text + "".join(f" {SIGNS[name]} {limit}" for name, limit in limits.items())
+
+
+def _number(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:g}"
 
 
 TABLE = CONF / "settings.yaml"

@@ -1,6 +1,7 @@
 """``task=settings``: what each setting means, in the terminal or as a page."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from hydra import compose
@@ -13,19 +14,23 @@ from lightning_modules.runs.job import given_overrides
 from lightning_modules.runs.setting_search import find_settings
 from lightning_modules.runs.settings import Setting, flatten, group_files, is_read_by, key_of
 
-COLUMNS = ("setting", "value", "may be", "affects", "read by", "meaning")
-SHARED = ("affects", "read by")
-"""Columns that a group states once if all of its settings agree."""
 HEADER = """# Settings
 
 Every setting of `conf/`, made by `python run.py task=settings output=docs/settings.md` from
-`conf/settings.yaml`, the one table that the harness asks too. *Affects* says what another value
-changes. `weights`: another model is trained. `test`: the same model is tested in another way.
-`presentation`: the same results are shown in another way. `nothing`: places, memory, pace. A
-finished run is used again, and a training continues, where nothing has changed that affects its
-results. Marked with °, the content of files counts, not their paths. A key that is not listed,
-such as an option of a class of your own, counts as its group does.
+`conf/settings.yaml`. `python run.py task=settings find=WORD` prints the same in a terminal.
+
+*Affects* says what another value changes. *weights*: another model is trained; *test*: the same
+model is tested in another way; *presentation*: the same results are shown in another way;
+*nothing*: places, memory, pace. A finished run is used again, and a training continues, where
+nothing has changed that affects its results. With °, the content of files counts, not their paths.
+
+A value with a file in parentheses is that of the file. `???` must be given. *int* is a whole
+number; `[0, 1)` includes 0 and excludes 1. Left out: the classes of groups (`_target_`) and places
+inside the run's own folder. A key that is not listed, such as an option of your own class, counts
+as its group does.
 """
+INSIDE_THE_RUN = "${hydra:runtime.output_dir}"
+"""How values begin that are places inside the folder of a run."""
 
 
 def explain(config: DictConfig) -> None:
@@ -60,56 +65,84 @@ def default_values(config: DictConfig) -> dict[str, str]:
 def _text(value: Any) -> str:
     if value is None:
         return "null"
+    if isinstance(value, list):
+        return f"[{','.join(map(_text, value))}]"
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _row(setting: Setting, values: Mapping[str, str]) -> tuple[str, ...]:
-    return (
-        setting.key,
-        values.get(setting.key, ""),
-        str(setting.type),
-        setting.affects + ("°" if setting.by_fingerprint else ""),
-        ", ".join(setting.tasks),
-        setting.meaning,
-    )
+def _affects(setting: Setting) -> str:
+    return setting.affects + ("°" if setting.by_fingerprint else "")
+
+
+def _read_by(setting: Setting) -> str:
+    return ", ".join(setting.tasks)
 
 
 def lines(shown: Iterable[Setting], values: Mapping[str, str]) -> Iterator[str]:
     """Yield two lines for each setting: its value, and how to change the value."""
     for setting in shown:
-        key, value, kind, affects, tasks, meaning = _row(setting, values)
-        yield key if setting.is_group else f"{key}={value}"
-        place = "" if setting.is_group else f" May be {kind}."
-        yield f"    {meaning}{place} Affects: {affects}. Read by: {tasks}."
+        yield _with_value(setting, values)
+        place = "" if setting.is_group else f" May be {setting.type}."
+        shared = f"Affects: {_affects(setting)}. Read by: {_read_by(setting)}."
+        yield f"    {setting.meaning}{place} {shared}"
+
+
+def _with_value(setting: Setting, values: Mapping[str, str]) -> str:
+    has_none = setting.is_group or setting.key not in values
+    return setting.key if has_none else f"{setting.key}={values[setting.key]}"
 
 
 def page(shown: Iterable[Setting], values: Mapping[str, str]) -> str:
-    """Return the settings as Markdown: the keys at the top in one table, then one a group."""
+    """Return the settings as Markdown: the keys at the top in one table, then one a group.
+
+    A table is headed by what most of its settings affect, and by the tasks that read most of them.
+    """
     groups: dict[str, list[Setting]] = {"": []}
     for setting in shown:
         group, _, rest = setting.key.partition(".")
         groups.setdefault(group if rest or setting.is_group else "", []).append(setting)
-    text = HEADER
+    at_the_top = groups.pop("")
+    trained = [each for each in at_the_top if "train" in each.tasks]
+    others = [each for each in at_the_top if "train" not in each.tasks]
+    text = HEADER + _section("Keys at the top, of a training", "", trained, values)
+    text += _section("Keys at the top, of other tasks", "", others, values)
     for group, members in groups.items():
-        text += f"\n## {group or 'Keys at the top'}\n\n"
-        if members[0].key == group:
-            text += f"{members.pop(0).meaning}\n\n"
-        rows = [dict(zip(COLUMNS, _row(setting, values), strict=True)) for setting in members]
-        shared = [name for name in SHARED if len(rows) > 1 and len({r[name] for r in rows}) == 1]
-        if shared:
-            stated = "; ".join(f"{name}: {rows[0][name]}" for name in shared)
-            text += f"{stated[0].upper()}{stated[1:]}.\n\n"
-        text += _table([{n: c for n, c in row.items() if n not in shared} for row in rows])
+        meaning = members.pop(0).meaning + "\n\n" if members[0].key == group else ""
+        text += _section(group, meaning, members, values)
     return text
 
 
-def _table(rows: Iterable[Mapping[str, str]]) -> str:
-    """Return rows with the same columns as a Markdown table; keys and values are code."""
-    rows = list(rows)
-    if not rows:
-        return ""
-    text = f"| {' | '.join(rows[0])} |\n|{'---|' * len(rows[0])}\n"
-    for row in rows:
-        key, value, *cells = (cell.replace("|", "\\|") for cell in row.values())
-        text += f"| `{key}` | {value and f'`{value}`'} | {' | '.join(cells)} |\n"
+def _section(heading: str, text: str, members: Sequence[Setting], values: Mapping[str, str]) -> str:
+    shown = [each for each in members if _is_for_readers(each, values)]
+    table = _table(shown, values) if shown else ""
+    return f"\n## {heading}\n\n{text}{table}" if text or table else ""
+
+
+def _is_for_readers(setting: Setting, values: Mapping[str, str]) -> bool:
+    name = setting.key.rpartition(".")[2]
+    return not name.startswith("_") and not values.get(setting.key, "").startswith(INSIDE_THE_RUN)
+
+
+def _table(members: Sequence[Setting], values: Mapping[str, str]) -> str:
+    affects, read_by = (
+        Counter(map(of, members)).most_common(1)[0][0] for of in (_affects, _read_by)
+    )
+    text = f"Affects {affects}; read by {read_by}.\n\n| setting | meaning |\n|---|---|\n"
+    for setting in members:
+        parts = [_range(setting, values), setting.meaning]
+        if _affects(setting) != affects:
+            parts.append(f"*Affects {_affects(setting)}.*")
+        if _read_by(setting) != read_by:
+            parts.append(f"*Read by {_read_by(setting)}.*")
+        text += f"| `{_with_value(setting, values)}` | {' '.join(filter(None, parts))} |\n"
     return text
+
+
+def _range(setting: Setting, values: Mapping[str, str]) -> str:
+    """Return what may be written, as a sentence, unless value and meaning say it."""
+    value, text = values.get(setting.key, ""), setting.type.brief()
+    if setting.is_group or (text == "bool" and value) or (text[:4] == "list" and value[:2] > "[]"):
+        text = ""
+    if setting.type.or_null and not value.startswith("null") and "null:" not in setting.meaning:
+        text += " or null" if text else "may be null"
+    return text and f"{text}."

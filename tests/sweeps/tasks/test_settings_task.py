@@ -1,6 +1,12 @@
 """``task=settings``, the page that it writes, and the settings in ``--help``."""
 
-from lightning_modules.runs.settings import settings
+import re
+from typing import Any
+
+import pytest
+
+from lightning_modules.runs.settings import Setting, ValueType, settings
+from sweeps.tasks.settings import page
 from tests.helpers.commands import ROOT, inside, mistake, succeed
 
 
@@ -9,7 +15,51 @@ def test_the_page_of_settings_is_that_of_the_table(tmp_path):
     inside("task=settings", f"output={tmp_path}/settings.md")
     text = (tmp_path / "settings.md").read_text(encoding="utf-8")
     assert text == (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
-    assert all(f"`{key}`" in text or f"## {key}" in text for key in settings())
+    shown = set(re.findall(r"^(?:\| `|## )([\w.]+)", text, re.M))
+    left_out = settings().keys() - shown
+    assert {key.rpartition(".")[2] for key in left_out} == {
+        "_target_", "_partial_", "folder", "dirpath",
+    }  # fmt: skip
+
+
+def setting(key: str, meaning: str, affects: Any, *tasks: str, **entry: Any) -> Setting:
+    return Setting(key, meaning, affects, tasks, ValueType.of(entry, is_group=False))
+
+
+def test_a_table_says_once_what_most_settings_affect_and_which_tasks_read_them():
+    group = Setting("group", "A group.", "weights", ("train",), ValueType("mapping"), is_group=True)
+    one = setting("group.one", "Width.", "weights", "train", type="int", least=1)
+    two = setting("group.two", "Size.", "weights", "train", type="float", above=0)
+    three = setting("group.three", "Way.", "test", "train", "test", type="text", choices=["a", "b"])
+    text = page([group, one, two, three], {"group.one": "2", "group.two": "3", "group.three": "a"})
+    assert text.partition("## ")[2].splitlines() == [
+        "group",
+        "",
+        "A group.",
+        "",
+        "Affects weights; read by train.",
+        "",
+        "| setting | meaning |",
+        "|---|---|",
+        "| `group.one=2` | int ≥ 1. Width. |",
+        "| `group.two=3` | float > 0. Size. |",
+        "| `group.three=a` | `a`, `b`. Way. *Affects test.* *Read by train, test.* |",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("entry", "shown"),
+    [
+        ({"type": "int or null", "least": 1}, "int ≥ 1"),
+        ({"type": "float", "above": 0, "below": 1}, "float in (0, 1)"),
+        ({"type": "int", "least": 0, "most": 4294967295}, "int in [0, 4,294,967,295]"),
+        ({"type": "text", "choices": ["lstm", "gru"], "open": True}, "`lstm`, `gru`, dotted path"),
+        ({"type": "list", "of": "float"}, "list of numbers"),
+        ({"type": "path or null"}, ""),
+    ],
+)
+def test_types_in_a_table_are_brief(entry, shown):
+    assert ValueType.of(entry, is_group=False).brief() == shown
 
 
 def test_settings_are_explained_with_the_values_of_the_command(capsys):
