@@ -141,7 +141,8 @@ def _table(members: Sequence[Setting], values: Mapping[str, str]) -> str:
 def _range(setting: Setting, values: Mapping[str, str]) -> str:
     """Return what may be written, as a sentence, unless value and meaning say it."""
     value, text = values.get(setting.key, ""), setting.type.brief()
-    if setting.is_group or (text == "bool" and value) or (text[:4] == "list" and value[:2] > "[]"):
+    is_shown = (text == "bool" and value) or (value.startswith("[") and not value.startswith("[]"))
+    if setting.is_group or is_shown:
         text = ""
     if setting.type.or_null and not value.startswith("null") and "null:" not in setting.meaning:
         text += " or null" if text else "may be null"
