@@ -1,5 +1,6 @@
 """The attention between the words of two sentences, as numbers, links and a heat map."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ class AttentionMap:
     target_words: list[str]
     weights: NDArray[np.float64]  # ``(tgt words, src words)``, 0 to 1
     title: str = ""
+    gold: Sequence[Pair] = ()  # known links, ``(source, target)`` from 0; outlined in the heat map
 
     @property
     def links(self) -> list[Pair]:
@@ -37,6 +39,7 @@ class AttentionMap:
             source_words=self.source_words,
             target_words=self.target_words,
             weights=self.weights.tolist(),
+            gold=list(self.gold),
         )
         return attention_map(attention, self.title)
 

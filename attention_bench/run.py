@@ -120,27 +120,39 @@ class Run:
         ]
 
     def align(
-        self, sources: Iterable[str], targets: Iterable[str], *overrides: str
+        self,
+        sources: Iterable[str],
+        targets: Iterable[str],
+        *overrides: str,
+        gold: Iterable[str] | None = None,
     ) -> list[AttentionMap]:
         """Force the model through given translations, as ``task=align`` does.
 
         ``layer``, ``head`` and ``step`` may be given as overrides. Both sides of a pair need words.
+        ``gold`` has the known links of each pair in Pharaoh format (``0-0 2?1``), as the column
+        ``gold`` of ``predictions``; the maps keep the possible links, which include the sure ones.
         """
         sides = [*_lines("sources", sources)], [*_lines("targets", targets)]
         config = self._prepared("align", *overrides)
         from datamodules.corpus import ParallelText
+        from lightning_modules.metrics.word_alignment import read_gold
         from lightning_modules.tasks.align import align_pairs, checked_text, encode
 
         text = checked_text(ParallelText(*sides), self.trained, "sources", "targets")
+        try:
+            known = None if gold is None else read_gold(_lines("gold", gold), text)
+        except ValueError as error:
+            raise UserError(f"gold: {error}") from None
         alignment = align_pairs(
-            self.trained, text, encode(text, self.trained.tokenizers), None, config
+            self.trained, text, encode(text, self.trained.tokenizers), known, config
         )
         maps = []
         for number, weights in enumerate(alignment.weights):
             source, target = text.source[number], text.target[number]
             if weights is None:
                 raise UserError(f"sentence {number}: a side of it is empty; leave the pair out")
-            maps.append(AttentionMap(source.split(), target.split(), weights, self.label))
+            links = sorted(known[number].possible) if known else []
+            maps.append(AttentionMap(source.split(), target.split(), weights, self.label, links))
         return maps
 
     def _prepared(self, task: str, *overrides: str) -> DictConfig:

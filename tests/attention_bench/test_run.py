@@ -70,6 +70,16 @@ def test_pairs_are_aligned_as_by_the_command(run, tmp_path):
     assert [format_soft_pharaoh(each.weights) for each in maps] == written
 
 
+def test_known_links_are_kept_and_outlined(run):
+    sides = ["The cat sleeps."], ["Le chat dort."]
+    [plain] = run.align(*sides)
+    [known] = run.align(*sides, gold=["0-0 1-1 2?2"])
+    assert list(plain.gold) == []
+    assert list(known.gold) == [(0, 0), (1, 1), (2, 2)]
+    np.testing.assert_array_equal(known.weights, plain.weights)
+    assert known._repr_html_() != plain._repr_html_()
+
+
 def test_a_notebook_shows_a_translation_with_its_map(run):
     [translated] = run.translate(["The <b>cat</b> sleeps."])
     shown = translated._repr_html_()
@@ -112,6 +122,10 @@ def test_wrong_input_is_refused_in_one_line(run):
         run.align(["a"], ["b", "c"])
     with refused("sentence 1: a side of it is empty"):
         run.align(["The cat sleeps.", ""], ["Le chat dort.", "Rien."])
+    with refused("gold: ", "points past its sentence pair"):
+        run.align(["The cat sleeps."], ["Le chat dort."], gold=["0-7"])
+    with refused("gold: 2 lines for 1 sentence pairs"):
+        run.align(["The cat sleeps."], ["Le chat dort."], gold=["0-0", ""])
     with refused("model=transformer", "task=translate does not read model"):
         run.translate(LINES, "model=transformer")
     with refused("decoding.beam"):
