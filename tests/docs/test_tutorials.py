@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from lightning_modules.figures.latex import latex_figure
 from tests.helpers.commands import ROOT, TINY, write
 from tests.helpers.shown_commands import follow, missing, read_page
 
@@ -55,6 +56,11 @@ def test_the_commands_of_a_tutorial_print_what_it_shows(page, tmp_path):
 def test_a_tutorial_is_short_and_shows_output(page):
     assert len(page.read_text(encoding="utf-8").split()) <= MOST_WORDS
     assert {"sh", "text"} <= {language for language, _ in read_page(page)}
+
+
+def test_the_float_that_a_page_shows_is_the_one_that_is_written():
+    shown = read_page(ROOT / "docs" / "how_to" / "paper_figure.md")
+    assert ("latex", latex_figure("bleu_by_length_column", "…", 1.0, wide=False)) in shown
 
 
 PRINTED = """
