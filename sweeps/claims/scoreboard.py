@@ -11,7 +11,7 @@ from typing import NamedTuple, Self
 
 from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.metrics.resampling import Interval
-from lightning_modules.runs.schema import Alarm
+from lightning_modules.runs.schema import Result
 from lightning_modules.runs.settings import RESULTS, key_of, overrides_that_affect
 from sweeps.claims.claim import Claim, TierName
 from sweeps.claims.evidence import ClaimResult, CorpusResult, RungResult
@@ -243,12 +243,12 @@ def alarms_of_claims(results: Sequence[ClaimResult]) -> Alarms | None:
 
     A training of several claims counts once, with the first of them.
     """
-    runs: dict[Path, tuple[str, Sequence[Alarm]]] = {}
+    runs: dict[Path, tuple[str, Result]] = {}
     for one in results:
         for corpus in one.corpora:
             for rung in corpus.rungs[-1:]:
                 for system, of_system in rung.evidence.runs.items():
                     for run in of_system:
                         name = f"{one.claim.name}, {system}, {corpus.corpus}, seed {run.seed}"
-                        runs.setdefault(run.folder, (name, run.result.alarms))
+                        runs.setdefault(run.folder, (name, run.result))
     return alarms_over(runs.values())

@@ -122,8 +122,7 @@ class Findings:
         """What says that trainings have learned too little; None where nothing does."""
         runs = self.comparison.runs
         names = ["" if self.alone else f"{run.label} seed {run.result.seed}" for run in runs]
-        results = (run.result for run in runs)
-        return alarms_over((n, each.alarms) for n, each in zip(names, results, strict=True))
+        return alarms_over(zip(names, (run.result for run in runs), strict=True))
 
     @cached_property
     def group_tests(self) -> list[GroupTests]:

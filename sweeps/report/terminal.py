@@ -83,7 +83,7 @@ def print_findings(findings: Findings, console: Console) -> None:
     """
     printed: list[RenderableType] = [*_failed(findings.comparison.failed)]
     if findings.alarms:
-        printed.append(alarm_line(findings.alarms))
+        printed += alarm_lines(findings.alarms)
     printed += _found(findings)
     used = sum(len(console.render_lines(each)) for each in printed)
     left = max(MOST_LINES - FOR_PAGE - used, LEAST_TABLE)
@@ -92,10 +92,13 @@ def print_findings(findings: Findings, console: Console) -> None:
         console.print(each)
 
 
-def alarm_line(alarms: Alarms) -> Text:
-    """Return what trainings that learned too little are about; the page names the runs."""
-    said = f"; {shorten(alarms.in_short, 2 * LONGEST_TEXT)}"
-    return Text.assemble((f"✗ {alarms.title}", "bold red"), said)
+def alarm_lines(alarms: Alarms) -> Iterator[Text]:
+    """Yield what is alarming about trainings; the page names the runs."""
+    if alarms.found:
+        said = f"; {shorten(alarms.in_short, 2 * LONGEST_TEXT)}"
+        yield Text.assemble((f"✗ {alarms.title}", "bold red"), said)
+    if alarms.improving:
+        yield Text(alarms.improving, "yellow")
 
 
 def _failed(jobs: Sequence[FailedJob]) -> Iterator[Text]:
@@ -152,7 +155,7 @@ def _found(findings: Findings) -> Iterator[Text]:
         yield Text(f"✓ a fair comparison: all {len(conditions)} conditions hold", "green")
     if findings.warnings:
         line = f" {shorten(findings.warned, LONGEST_TEXT)}"
-        yield Text.assemble(("✗ looks wrong", "bold red"), line)
+        yield Text.assemble(("✗ looks wrong:", "bold red"), line)
 
 
 def _scores(evaluation: Evaluation, lines: int, console: Console) -> Printed:

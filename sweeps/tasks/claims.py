@@ -59,7 +59,7 @@ from sweeps.report.terminal import (
     FOR_PAGE,
     LONGEST_TEXT,
     MOST_LINES,
-    alarm_line,
+    alarm_lines,
     failures,
     fitting,
     print_line,
@@ -221,7 +221,7 @@ def print_results(results: Sequence[ClaimResult], scale: Scale, console: Console
     lost = [(one.claim.name, one.failure) for one in results if one.failure is not None]
     first = list(failures(NO_VERDICT, lost))
     if alarms := alarms_of_claims(results):
-        first.append(alarm_line(alarms))
+        first += alarm_lines(alarms)
     not_run = [one.claim.name for one in results if one.not_run is not None]
     if not_run:
         first.append(

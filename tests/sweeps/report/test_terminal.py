@@ -14,9 +14,10 @@ from lightning_modules.metrics.systems import EvalSet
 from sweeps.comparison.collect import Comparison, FailedJob
 from sweeps.comparison.conditions import Condition
 from sweeps.comparison.evaluation import evaluate
+from sweeps.report.alarms import Alarms
 from sweeps.report.findings import Findings
 from sweeps.report.headline import size
-from sweeps.report.terminal import FOR_PAGE, MOST_LINES, print_findings, shorten
+from sweeps.report.terminal import FOR_PAGE, MOST_LINES, alarm_lines, print_findings, shorten
 from tests.helpers.made_text import corrupted, made_references, translated
 from tests.helpers.run_folders import scoring_of
 
@@ -82,6 +83,18 @@ def test_a_system_has_its_mark():
     rows = printed(found(3, label="bahdanau, seed")).splitlines()[-3:]
     looks = looks_of(f"bahdanau, seed {number}" for number in range(3))
     assert [row[0] for row in rows] == [look.glyph for look in looks.values()]
+
+
+def test_trainings_that_were_still_improving_are_one_line_and_no_alarm():
+    [line] = alarm_lines(Alarms(5, {}, 0, [0.07, 0.12, 0.1]))
+    assert line.plain == (
+        "Still improving when the training ended: 3 of 5 trainings; validation BLEU rose 7% to 12% "
+        "over the last fifth, and longer training may change the results."
+    )
+    [alone] = alarm_lines(Alarms(1, {}, 0, [0.07]))
+    assert alone.plain.startswith("Still improving when the training ended: validation BLEU ")
+    first, _ = alarm_lines(Alarms(2, {"alike": ["a"]}, 1, [0.07]))
+    assert first.plain.startswith("✗ Too little learned: 1 of 2 trainings; translations of")
 
 
 def test_the_failure_has_name_folder_and_error():
