@@ -27,6 +27,7 @@ from lightning_modules.runs.redaction import redacted
 from lightning_modules.runs.settings import RESULTS, effect_of, is_read_by
 from lightning_modules.training.budgets import find_kind
 from sweeps.comparison.conditions import StudyCost
+from sweeps.comparison.numbers import format_number
 from sweeps.comparison.table_files import as_csv, write_tables
 from sweeps.comparison.tables import Cell, Column, Table
 from sweeps.launch.compose import composed, training_config
@@ -53,6 +54,7 @@ from sweeps.studies.settings import (
 )
 
 GROUP = "experiment"
+RENUMBERED = "Figures show the number; it differs from the trial where a dead worker was replaced. "
 
 
 class Best(NamedTuple):
@@ -72,10 +74,10 @@ def write_best(trial: FrozenTrial, sweep: Sweep, overrides: Sequence[str], folde
     slot = trial.user_attrs[SLOT]
     name = sweep.name if len(sweep.objectives) == 1 else f"{sweep.name}-{slot}"
     scores = ", ".join(
-        f"{objective} {shown_value(value)}"
+        f"{TITLES[objective]} {format_number(value, DECIMALS[objective])}"
         for objective, value in zip(sweep.objectives, trial.values, strict=True)
     )
-    header = f"# Trial {slot} of the study {sweep.name}: {scores} in validation.\n"
+    header = f"# Trial {slot} of the study {sweep.name}: {scores}.\n"
     text = as_experiment([*overrides, *as_overrides(trial.params)])
     write_text(folder / GROUP / f"{name}.yaml", f"# @package _global_\n{header}{text}")
     words = ["--config-dir", str(folder), f"+{GROUP}={name}", f"seed={sweep.seeds[0]}"]
@@ -187,6 +189,20 @@ class StudyOutcome:
         return ""
 
     @property
+    def answer(self) -> str:
+        """What the study has found, in a sentence."""
+        count = len(self.finished)
+        trials = f"{count} finished {'trial' if count == 1 else 'trials'}"
+        if not self.best:
+            return "No trial has finished."
+        if len(self.sweep.objectives) > 1:
+            none = " and ".join(TITLES[each] for each in self.sweep.objectives)
+            front = "is" if len(self.best) == 1 else "are"
+            return f"{len(self.best)} of {trials} {front} beaten by none in both {none}."
+        [best] = self.best
+        return f"Trial {best.slot} is the best of {trials}: {best.scores}."
+
+    @property
     def cost(self) -> StudyCost:
         """What the study has cost, in the unit of its trials' budget.
 
@@ -210,10 +226,10 @@ class StudyOutcome:
     @property
     def trials_table(self) -> Table:
         """Table with a row for each trial."""
-        space = self.sweep.space
+        space, renumbered = self.sweep.space, self._renumbered
         columns = [
             Column("slot", "trial", "count"),
-            Column("number", "number", "count"),
+            *([Column("number", "number", "count")] if renumbered else []),
             Column("state", "state"),
             *(Column(n, TITLES[n], "number", DECIMALS[n]) for n in self.sweep.objectives),
             *(self._parameter_column(name) for name in space),
@@ -227,9 +243,13 @@ class StudyOutcome:
             columns,
             [self._row(trial) for trial in self.trials],
             self.origin,
-            "Figures show the number; it differs from the trial where a dead worker was replaced. "
-            "Values are means over the seeds; seconds are from the start to the end.",
+            f"{RENUMBERED if renumbered else ''}Values are means over the seeds; seconds are from "
+            "the start to the end.",
         )
+
+    @property
+    def _renumbered(self) -> bool:
+        return any(trial.user_attrs[SLOT] != trial.number for trial in self.trials)
 
     def _row(self, trial: FrozenTrial) -> list[Cell]:
         done = trial.state == TrialState.COMPLETE
@@ -237,7 +257,7 @@ class StudyOutcome:
         chosen = [_parameter_cell(space[name], trial, name) for name in space]
         return [
             trial.user_attrs[SLOT],
-            trial.number,
+            *([trial.number] if self._renumbered else []),
             trial.state.name.lower(),
             *(trial.values if done else [None] * len(self.sweep.objectives)),
             *chosen,

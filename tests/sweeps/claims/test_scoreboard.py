@@ -250,7 +250,7 @@ def test_a_damaged_scoreboard_is_named_and_the_others_are_read(
 def test_a_registration_and_what_deviates_are_named(tmp_path, no_pictures):
     scale = Scale.of("laptop", [], "f00d" * 16, ["rungs: 2, registered 3"])
     page = write_scoreboard(results(), scale, WIDTHS, tmp_path).read_text()
-    assert "f00d" * 16 in page
+    assert f'Registered before the first run: <code><abbr title="{"f00d" * 16}">f00df00<' in page
     assert "<li>rungs: 2, registered 3</li>" in page
     written = (tmp_path / "claims.md").read_text()
     assert "f00d" * 16 in written

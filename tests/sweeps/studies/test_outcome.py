@@ -28,6 +28,7 @@ from sweeps.studies.outcome import (
     find_outcomes,
     render_outcome,
     study_section,
+    write_best,
     write_outcome,
 )
 from sweeps.studies.plan import open_study, order_of, study_plans
@@ -89,7 +90,7 @@ def made(folder, count=6, states=(DONE,), cost=("target_tokens", 1000), reports=
     study.set_user_attr("identity", {"list of overrides": [f"data={HOSTILE[0]}"]})
     study.set_metric_names(list(sweep.objectives))
     fill(study, count, states, dict([cost]), reports)
-    best = Best(3, "bleu 4", {KIND: HOSTILE[0]}, f"python run.py {HOSTILE[0]}")
+    best = Best(3, "validation BLEU 4.00", {KIND: HOSTILE[0]}, f"python run.py {HOSTILE[0]}")
     return StudyOutcome(sweep, study, folder, [best] if DONE in states else [], cost[0])
 
 
@@ -116,6 +117,44 @@ def test_every_trial_is_a_row_with_its_settings_and_its_reason(studied):
     for row in read_rows:
         assert float(row[RATE]) == studied.study.trials[int(row["slot"])].params[RATE]
         assert (row["sampler"], row["seeds"]) == ("random (seed 1)", "1, 2")
+
+
+def test_the_number_of_a_trial_is_a_column_where_a_trial_was_replaced(tmp_path):
+    outcome = made(tmp_path, 2)
+    assert "number" not in outcome.trials_table.fields
+    outcome.study.add_trial(create_trial(value=1.0, user_attrs={"slot": 1}))
+    again = StudyOutcome(outcome.sweep, outcome.study, tmp_path, outcome.best, outcome.kind)
+    place = again.trials_table.fields.index("number")
+    assert [row[place] for row in again.trials_table.values] == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("case", "answer"),
+    [
+        ({}, "Trial 3 is the best of 6 finished trials: validation BLEU 4.00."),
+        ({"states": (FAILED,)}, "No trial has finished."),
+        (
+            {"objectives": ["bleu", "parameters"]},
+            "1 of 6 finished trials is beaten by none in both validation BLEU and parameters.",
+        ),
+    ],
+)
+def test_a_sentence_says_what_a_study_has_found(tmp_path, case, answer):
+    outcome = made(tmp_path, **case)
+    assert outcome.answer == answer
+    page = render_outcome(outcome, study_section([outcome]))
+    assert page.index('id="answer"') < page.index("<h2>")
+    assert answer in page
+
+
+def test_values_have_the_same_digits_in_card_and_table(tmp_path, monkeypatch):
+    monkeypatch.setattr("sweeps.studies.outcome.as_experiment", lambda _: "")
+    study = made(tmp_path, 1)
+    [trial] = study.study.trials
+    best = write_best(trial, study.sweep, [], tmp_path)
+    assert best.scores == "validation BLEU 0.00"
+    place = study.trials_table.fields.index("bleu")
+    assert study.trials_table.shown[0][place] == "0.00"
 
 
 def test_a_finished_trial_pays_for_those_that_came_to_nothing(studied):
