@@ -42,7 +42,7 @@ def _serve(config: DictConfig) -> None:
     try:
         from sweeps.explorer.server import ExplorerApp, make_explorer_server
     except ModuleNotFoundError as error:
-        if error.name != "werkzeug":
+        if (error.name or "").partition(".")[0] != "werkzeug":
             raise
         raise UserError(
             "task=explore: the library of its server is not installed; run pip install "

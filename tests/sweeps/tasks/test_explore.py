@@ -15,6 +15,7 @@ from sweeps.tasks.explore import examples_of, names_of
 from tests.helpers.commands import TINY, inside, mistake, places
 from tests.helpers.explorers import trained_model
 from tests.helpers.refusals import refused
+from tests.helpers.run_folders import unsealed
 
 
 def test_equal_labels_get_their_seeds_and_then_their_folders(tmp_path):
@@ -75,10 +76,10 @@ def test_what_is_refused(trained, tmp_path, monkeypatch, given, words):
 
 @pytest.mark.long
 def test_without_the_library_a_file_remains(trained, monkeypatch):
+    monkeypatch.setitem(sys.modules, "werkzeug", None)
     # A module that is loaded already would be found without its package.
-    for name in ["werkzeug", *(each for each in sys.modules if each.startswith("werkzeug."))]:
-        monkeypatch.setitem(sys.modules, name, None)
-    for name in [each for each in sys.modules if each.startswith("sweeps.explorer.server")]:
+    loaded = ("werkzeug.", "sweeps.explorer.server")
+    for name in [each for each in sys.modules if each.startswith(loaded)]:
         monkeypatch.delitem(sys.modules, name)
     line = mistake("task=explore", f"checkpoint={trained}")
     assert "pip install 'attention-bench[explore]', or give export=FILE" in line
@@ -86,8 +87,8 @@ def test_without_the_library_a_file_remains(trained, monkeypatch):
 
 @pytest.mark.long
 def test_a_run_without_its_translations_has_no_examples(trained, tmp_path, monkeypatch):
-    run = shutil.copytree(trained, tmp_path / "run")
+    run = unsealed(shutil.copytree(trained, tmp_path / "run"))
     (run / "predictions.jsonl").unlink()
-    line = mistake("task=explore", f"checkpoint={run}", f"export={tmp_path}/x.html", "verify=false")
+    line = mistake("task=explore", f"checkpoint={run}", f"export={tmp_path}/x.html")
     assert "the test set of the first run is not in its folder" in line
     assert examples_of(trained_model("bahdanau")._replace(folder=run), 5) == []
