@@ -42,7 +42,8 @@ def run_cell(cell: str, namespace: dict[str, Any]) -> None:
     if isinstance(last, ast.Expr):
         shown = eval(compile(ast.Expression(last.value), "cell", "eval"), namespace)
         if isinstance(shown, alt.TopLevelMixin):
-            assert "image/svg+xml" in shown._repr_mimebundle_(None, None)
+            bundle = shown._repr_mimebundle_(None, None)
+            assert bundle and "image/svg+xml" in bundle
         else:
             assert shown is None or getattr(shown, "_repr_html_", shown.__repr__)()
 
