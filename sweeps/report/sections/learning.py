@@ -225,14 +225,22 @@ def _figure(
     """Draw the columns of each run as lines against the pace; training losses are dashed."""
     columns, unit = MEASURES[measure], UNITS[measure]
     points, style, losses = _points(rows, pace, columns), style_of(width), len(columns) > 1
-    values = [point["value"] for point in points]
-    ends = rounded_out(min(values), max(values)) if values else (0.0, 1.0)
+    ends, x_ends = (
+        rounded_out(min(values), max(values)) if values else (0.0, 1.0)
+        for values in ([point[key] for point in points] for key in ("value", pace))
+    )
     colour, shape, _ = looks_scales(labels)
     labelled = labels_fit(labels, width)
     y_title = fitted(unit, style.height, style.type)
     legend = legend_of(list(labels.values()), width, labelled, y_title)
     highlighted, clear = highlighting("system")
-    x = alt.X(f"{pace}:Q", title=TITLES[pace], axis=alt.Axis(grid=False, tickCount=6, format="~s"))
+    # Vega complains about a scale without ends where a narrow card leaves the labels of lines out.
+    x = alt.X(
+        f"{pace}:Q",
+        title=TITLES[pace],
+        scale=alt.Scale(domain=list(x_ends), nice=False),
+        axis=alt.Axis(grid=False, tickCount=6, format="~s"),
+    )
     base = alt.Chart().encode(
         x=x,
         y=alt.Y(
