@@ -43,7 +43,7 @@ grammar: $(TOOLS) ## Read 40,000 pairs of each two languages of the built-in cor
 benchmark: $(TOOLS) ## Time every variant beside a bare PyTorch loop
 	$(VENV)/bin/python -m tests.tools.benchmarks.speed
 
-gpu-queue: $(TOOLS) ## Measure on a GPU what is missing, for MINUTES=10, and write docs/gpu.md; commit what it wrote
+gpu-queue: $(TOOLS) ## Measure on a GPU what is missing, for MINUTES=10, and write docs/findings/gpu.md; commit what it wrote
 	$(VENV)/bin/python -m tests.tools.benchmarks.gpu --minutes $(MINUTES) --data $(DATA)
 
 growth: $(TOOLS) ## Time how each cost grows with lengths, batch, vocabulary and width

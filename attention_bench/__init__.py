@@ -1,6 +1,6 @@
 """The harness in Python, as in a notebook: load trained runs, translate, align, compare, train.
 
-``docs/python.md`` has examples. Each function does what a command does, by the same code below.
+``docs/how_to/python.md`` has examples. Each function does what a command does, by the same code.
 """
 
 from attention_bench.attention_map import AttentionMap

@@ -52,7 +52,7 @@ def test_the_index_lists_every_page():
     listed = {
         (index.parent / link.partition("#")[0]).resolve() for link in LINK.findall(prose(index))
     }
-    parts = (ROOT / "docs" / "plugs" / "README.md").parent  # has a list of its own
+    parts = (ROOT / "docs" / "how_to" / "extend" / "README.md").parent  # has a list of its own
     pages = {page for page in PAGES if page.parent != parts and page.name != "README.md"}
     assert pages - listed == {index}
     own = parts / "README.md"
@@ -64,7 +64,7 @@ def shown() -> list[tuple[str, str]]:
     """Return group and choice of each such override in a command of ``run.py``, in any page."""
     found = set()
     for page in PAGES:
-        if page.parent.name == "plugs":  # examples have files of their own
+        if page.parent.name == "extend":  # examples have files of their own
             continue
         text = page.read_text(encoding="utf-8").replace("\\\n", " ")
         for command in re.findall(r"run\.py ([^\n`]*)", text):

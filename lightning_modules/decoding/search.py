@@ -443,7 +443,7 @@ def try_model(
                 if not model.logits(decoded.features).isfinite().all():
                     raise ValueError(
                         "the numbers are not finite; a window must leave each query a real source "
-                        "position (docs/plugs/window.md)"
+                        "position (docs/how_to/extend/window.md)"
                     )
             else:
                 if target is not None:

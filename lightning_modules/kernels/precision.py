@@ -28,7 +28,7 @@ Products = Literal["auto", "onednn", "torch"]
 
 ONEDNN_FROM_ZEN_5, ONEDNN_FROM = 1 << 20, 1 << 24
 """Multiplications from which oneDNN saves more time than its call costs, on AMD's processors with
-512-bit units (Zen 5) and with 256-bit units (Zen 4); see docs/performance.md."""
+512-bit units (Zen 5) and with 256-bit units (Zen 4); see docs/findings/performance.md."""
 
 _onednn_from: int | None = None
 

@@ -12,7 +12,7 @@ SPINS = 30_000
 
 The pauses between the products of an update are mostly shorter. OpenMP's own 300,000 turns are
 longer than a time slice: beside other programs, threads then keep a processor busy while they wait
-for a thread that has none. docs/performance.md has the rates of several choices.
+for a thread that has none. docs/findings/performance.md has the rates of several choices.
 """
 WAITING = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")
 """Environment variables with which a user decides how threads wait."""

@@ -126,7 +126,7 @@ def ranks_to_start(trainer: DictConfig) -> int:
         if started != count * nodes:
             raise UserError(
                 f"trainer.devices={count} trainer.num_nodes={nodes}: takes {count * nodes} "
-                f"processes, and torchrun or srun started {started}; see docs/devices.md"
+                f"processes, and torchrun or srun started {started}; see docs/reference/devices.md"
             )
         return 1
     if count > 1 and any(name in strategy for name in SELF_STARTING_STRATEGIES):

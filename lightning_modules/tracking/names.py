@@ -53,7 +53,7 @@ UPLOADED = (
     "settings, scores, curves, figures, the log, and the page, with sentences of validation and "
     "test set and their translations; no code, and of the training text only examples of cleaning"
 )
-"""What a server of W&B gets of runs and comparisons; docs/tracking.md has the list."""
+"""What a server of W&B gets of runs and comparisons; docs/how_to/tracking.md has the list."""
 MEDIA = {
     "attention/test": "where each model looks when it translates",
     "attention/validation": "attention as it forms, at each validation",

@@ -1,7 +1,7 @@
 """What a run gives its tracker: a heat map at each validation, and the test results.
 
 The curves come from ``self.log`` in ``training/module.py`` and ``training/callbacks.py``, the
-configuration from ``trackers.py``; docs/tracking.md lists everything.
+configuration from ``trackers.py``; docs/how_to/tracking.md lists everything.
 """
 
 from pathlib import Path

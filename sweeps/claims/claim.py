@@ -407,5 +407,5 @@ def _read(file: Path) -> dict[str, Any]:
     except (UnicodeDecodeError, yaml.YAMLError) as error:
         raise UserError(f"{file}: no YAML in UTF-8; {one_line(error)}") from None
     if not isinstance(content, dict):
-        raise UserError(f"{file}: no mapping; docs/plugs/claim.md shows a claim")
+        raise UserError(f"{file}: no mapping; docs/how_to/extend/claim.md shows a claim")
     return content

@@ -26,7 +26,7 @@ DECISIVE = (
     *("trainer.precision", "trainer.devices", "trainer.num_nodes"),
 )
 """Settings that decide the speed of a training, besides the sizes of the model."""
-GPU_RESULTS = ROOT / "docs" / "gpu"
+GPU_RESULTS = ROOT / "docs" / "findings" / "gpu"
 PUBLISHED = {
     "transformer_base": "Transformer",
     "transformer_big": "Transformer big",
@@ -36,7 +36,7 @@ PUBLISHED = {
     "luong_global": "Luong, global",
     "luong_local": "Luong, local",
 }
-"""Measured systems of ``docs/gpu`` by what the names of variants of published size begin with."""
+"""Measured systems of ``docs/findings/gpu`` by how the names of published variants begin."""
 Speeds = Mapping[tuple[str, str], float]
 """Amount spent in a second of training, by workload and kind of budget."""
 
@@ -81,7 +81,7 @@ def _same_machine(one: Environment, other: Environment) -> bool:
 def gpu_speeds(runs: "Iterable[PlannedRun]", results: Path = GPU_RESULTS) -> Speeds:
     """Return the speeds of systems of published size on the fastest GPU that was measured.
 
-    ``results`` is the folder of the measurements of ``docs/gpu.md``.
+    ``results`` is the folder of the measurements of ``docs/findings/gpu.md``.
     """
     fastest: dict[str, float] = {}
     for file in results.glob("*/*.json"):

@@ -98,8 +98,8 @@ def failure_table(failures: FailureShares) -> Table:
         columns,
         rows,
         origin(evaluation),
-        "Each translation is of one kind; docs/evaluation.md has the thresholds. Of several seeds, "
-        f"means. {UNCERTAINTY}",
+        "Each translation is of one kind; docs/reference/evaluation.md has the thresholds. Of "
+        f"several seeds, means. {UNCERTAINTY}",
     )
 
 

@@ -85,7 +85,7 @@ INTERVALS = (
 TESTS_OF_ONE_TRAINING = (
     "The tests are about these trainings: another training of a system with one seed may come out "
     "otherwise. In simulations, two equal systems of one seed each differ “significantly” in 17% "
-    "to 89% of comparisons, with two or three seeds in at most 5% (docs/evaluation.md)."
+    "to 89% of comparisons, with two or three seeds in at most 5% (docs/reference/evaluation.md)."
 )
 """The sentence next to the tests, where systems have one seed."""
 

@@ -16,8 +16,8 @@ from lightning_modules.runs.settings import Setting, flatten, group_files, is_re
 
 HEADER = """# Settings
 
-Every setting of `conf/`, made by `python run.py task=settings output=docs/settings.md` from
-`conf/settings.yaml`. `python run.py task=settings find=WORD` prints the same in a terminal.
+Every setting of `conf/`, made by `python run.py task=settings output=docs/reference/settings.md`
+from `conf/settings.yaml`. `python run.py task=settings find=WORD` prints the same in a terminal.
 
 *Affects* says what another value changes. *weights*: another model is trained; *test*: the same
 model is tested in another way; *presentation*: the same results are shown in another way;

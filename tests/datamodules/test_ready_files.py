@@ -57,7 +57,7 @@ def test_a_ready_file_reads_a_dataset_of_its_shape(name, tmp_path, monkeypatch):
 def test_a_file_that_was_not_tried_says_so(name):
     comment = (CONF / "data" / f"{name}.yaml").read_text(encoding="utf-8")
     assert "Not tried against the real source" in comment
-    page = (ROOT / "docs/corpora.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/reference/corpora.md").read_text(encoding="utf-8")
     row = next(line for line in page.splitlines() if line.startswith(f"| `{name}` "))
     assert row.rstrip(" |").endswith("no")
 

@@ -130,7 +130,7 @@ def example(page: str, folder: Path) -> list[list[str]]:
     A block is a file if its first line is a comment with the file's name, ``# my_window.py``.
     Commands stand in blocks of ``sh``, one a line. Give ``PYTHONPATH=folder`` to run the commands.
     """
-    text = (ROOT / "docs" / "plugs" / f"{page}.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "how_to" / "extend" / f"{page}.md").read_text(encoding="utf-8")
     commands = []
     for language, content in BLOCK.findall(text):
         name = re.match(r"# (\S+\.\w+)\n", content)

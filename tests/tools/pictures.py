@@ -2,7 +2,7 @@
 
 ``python -m tests.tools.pictures quickstart=FOLDER parity=FOLDER`` writes the pictures of the
 sources that are given: ``quickstart`` is the comparison of ``make quickstart``, ``parity`` the
-evaluation of docs/parity.md. Figures are those of their ``figures/``, as the harness drew them;
+evaluation of docs/findings/parity.md. Figures are those of their ``figures/``, as the harness drew them;
 the animation is that of the first run of ``ANIMATED``.
 """
 
@@ -57,10 +57,10 @@ def animate(source: Path, picture: Path) -> None:
 
 PICTURES: Mapping[str, Mapping[str, Callable[[Path, Path], None]]] = {
     "quickstart": {
-        "docs/quickstart.png": copy_figure("bleu_by_length"),
+        "docs/findings/quickstart.png": copy_figure("bleu_by_length"),
         "docs/attention.gif": animate,
     },
-    "parity": {"docs/parity.png": copy_figure("bleu_by_length")},
+    "parity": {"docs/findings/parity.png": copy_figure("bleu_by_length")},
 }
 """For each source: files from the root of the repository, and what writes them."""
 

@@ -52,7 +52,7 @@ def test_the_pictures_of_a_comparison_are_its_figure_and_the_animation_of_a_run(
     make_run(source / "0", "seq2seq")
     make_run(source / "1", "bahdanau", history=history(), attention_history=attention_history())
     main([f"quickstart={source}"], root)
-    assert (root / "docs/quickstart.png").read_bytes() == drawn.read_bytes()
+    assert (root / "docs/findings/quickstart.png").read_bytes() == drawn.read_bytes()
     with Image.open(root / "docs/attention.gif") as picture:
         assert getattr(picture, "n_frames", 1) == 4
     assert len(capsys.readouterr().out.splitlines()) == 2

@@ -230,7 +230,7 @@ def test_a_search_waits_only_every_few_steps():
     with HostWaits() as waits:
         [[longest], *_] = search(model, *source)
     assert len(longest.tokens) == 40
-    assert waits.count == 40 // captured.STEPS + 9  # the table of docs/devices.md
+    assert waits.count == 40 // captured.STEPS + 9  # the table of docs/reference/devices.md
 
 
 def test_models_in_several_places_are_not_captured():

@@ -101,7 +101,7 @@ def waits_of(search: Search, name: str) -> tuple[list[int], int, bool]:
 
 def promised() -> dict[str, tuple[int, int, int]]:
     """The table of the page: waits of a step, of a decision and of a batch, by search."""
-    page = (ROOT / "docs" / "devices.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "devices.md").read_text(encoding="utf-8")
     section = page.partition("## Waits in a search")[2]
     rows = re.findall(r"^\| (greedy|beam) \| (\d+) \| (\d+) \| (\d+) \|$", section, re.M)
     assert f"every {GPU_STEPS} steps" in section

@@ -1,4 +1,4 @@
-"""Text, corpora and tokenizers of the user: examples of docs/plugs, kinds of sources, mistakes."""
+"""Corpora and tokenizers of the user: examples of ``docs/how_to/extend``, sources, mistakes."""
 
 import json
 

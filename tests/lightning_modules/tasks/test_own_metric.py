@@ -1,4 +1,4 @@
-"""The metric of ``docs/plugs/metric.md``: trained with, compared, reported and evaluated."""
+"""The metric of ``docs/how_to/extend/metric.md``: trained with, compared, reported, evaluated."""
 
 import csv
 import json

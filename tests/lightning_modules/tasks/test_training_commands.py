@@ -107,7 +107,7 @@ def test_real_text_in_subwords(space):
     assert first.reference.startswith("A man in an orange hat")
 
 
-VARIANTS = (ROOT / "docs" / "variants.md").read_text(encoding="utf-8")
+VARIANTS = (ROOT / "docs" / "reference" / "variants.md").read_text(encoding="utf-8")
 [COMBINED] = re.findall(r"Overrides combine.*?```sh\n(.*?)```", VARIANTS, re.DOTALL)
 
 

@@ -85,7 +85,7 @@ def test_an_update_of_the_training_loop_waits_for_nothing(tmp_path, monkeypatch)
 
 def promised() -> tuple[int, int]:
     """The table of the page: waits of an update, and of one with the scaler of float16."""
-    page = (ROOT / "docs" / "devices.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "devices.md").read_text(encoding="utf-8")
     row = r"^\| an update .*\| (\d+); with `trainer\.precision=16-mixed` (\d+), for the scaler \|"
     [(without, scaled)] = re.findall(row, page, re.M)
     return int(without), int(scaled)

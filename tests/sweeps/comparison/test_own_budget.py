@@ -1,4 +1,4 @@
-"""Kinds of budget of the user: the example of ``docs/plugs/budget.md``, and mistakes in one."""
+"""Budgets of the user: the example of ``docs/how_to/extend/budget.md``, and mistakes in one."""
 
 import json
 

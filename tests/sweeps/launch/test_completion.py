@@ -24,7 +24,7 @@ def test_a_shell_gets_the_choices(shell, line, choices):
 
 
 def test_the_page_says_how_to_install_it():
-    page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "commands.md").read_text(encoding="utf-8")
     [given] = re.findall(r'eval "\$\(python run.py (.*?)\)"', page)
     done = run(*given.split())
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-"""``task=claims``: mistakes, plans, ladders, the claim of ``docs/plugs/claim.md`` end to end."""
+"""``task=claims``: mistakes, plans, ladders, and ``docs/how_to/extend/claim.md`` end to end."""
 
 import json
 from pathlib import Path

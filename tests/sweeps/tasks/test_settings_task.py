@@ -11,10 +11,10 @@ from tests.helpers.commands import ROOT, inside, mistake, succeed
 
 
 def test_the_page_of_settings_is_that_of_the_table(tmp_path):
-    """After a change of ``conf/``: python run.py task=settings output=docs/settings.md."""
+    """After ``conf/`` changes: python run.py task=settings output=docs/reference/settings.md."""
     inside("task=settings", f"output={tmp_path}/settings.md")
     text = (tmp_path / "settings.md").read_text(encoding="utf-8")
-    assert text == (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+    assert text == (ROOT / "docs" / "reference" / "settings.md").read_text(encoding="utf-8")
     shown = set(re.findall(r"^(?:\| `|## )([\w.]+)", text, re.M))
     left_out = settings().keys() - shown
     assert {key.rpartition(".")[2] for key in left_out} == {

@@ -1,1 +1,1 @@
-"""What a GPU makes of the harness: ``make gpu-queue`` measures, and writes ``docs/gpu.md``."""
+"""The harness on a GPU: ``make gpu-queue`` measures, and writes ``docs/findings/gpu.md``."""

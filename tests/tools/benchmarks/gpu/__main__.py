@@ -1,6 +1,7 @@
 """Measure on the GPU of this machine, in order of value: ``make gpu-queue``.
 
-A start continues with what is missing. Commit what it writes: ``docs/gpu.md`` and ``docs/gpu/``.
+A start continues with what is missing. Commit what it writes: ``docs/findings/gpu.md`` and
+``docs/findings/gpu/``.
 """
 
 import argparse
@@ -16,7 +17,7 @@ from tests.tools.benchmarks.gpu.page import page_text
 from tests.tools.benchmarks.gpu.queue import LOGS, Place, work_off
 from tests.tools.benchmarks.gpu.results import RESULTS, Machine, read_results
 
-PAGE = ROOT / "docs" / "gpu.md"
+PAGE = ROOT / "docs" / "findings" / "gpu.md"
 DATA = ROOT.parent / "shared" / "data"
 
 
@@ -34,7 +35,7 @@ def main() -> int:
     )
     options = parser.parse_args()
     if not (torch.cuda.is_available() or options.miniature or options.page):
-        print("error: torch finds no GPU on this machine; docs/gpu.md stays", file=sys.stderr)
+        print("error: torch finds no GPU here; docs/findings/gpu.md stays", file=sys.stderr)
         return 2
     further = [f"--data={options.data}"]
     folder, page = RESULTS, PAGE

@@ -1,4 +1,4 @@
-"""The page of what was measured on GPUs, beside the aims: ``docs/gpu.md``."""
+"""The page of what was measured on GPUs, beside the aims: ``docs/findings/gpu.md``."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,9 +33,9 @@ Figures = Mapping[tuple[str, str, str, str], Mapping[str, Any]]
 TEXT = """# On a GPU
 
 `make gpu-queue` measures what is missing, in order of value, for `MINUTES=10`, and writes this page
-and the files of `docs/gpu/`: commit both. Do not edit the page. Without make and without a network,
-`python -m tests.tools.benchmarks.gpu --minutes 10` does the same. `DATA=FOLDER` is the folder that
-holds `multi30k/`, for the claims.
+and the files of `docs/findings/gpu/`: commit both. Do not edit the page. Without
+make and without a network, `python -m tests.tools.benchmarks.gpu --minutes 10` does the same.
+`DATA=FOLDER` is the folder that holds `multi30k/`, for the claims.
 
 ## Aims
 
@@ -50,8 +50,8 @@ Published sizes have a vocabulary of 32,000 and batches of 25,000 padded tokens,
 and 4,096.
 
 - *tokens/s*: real target tokens per second in a training that `task=train` sets up, with the
-  kernels that the policy chooses ([devices.md](devices.md#kernels-on-a-gpu)); *plain*: with
-  `kernels=plain compile=null`. MiB: the peak memory of tensors on the GPU.
+  kernels that the policy chooses ([devices.md](../reference/devices.md#kernels-on-a-gpu));
+  *plain*: with `kernels=plain compile=null`. MiB: the peak memory of tensors on the GPU.
 - *of the peak*: the FLOPs of `budget=flops`, without padding, compared with the peak in the data
   sheet of the GPU (bf16: dense; float32: without TF32).
 - *plain loop*: the same model in plain PyTorch (`tests/tools/benchmarks/rivals/bare.py`) on the

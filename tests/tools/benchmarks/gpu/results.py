@@ -1,4 +1,4 @@
-"""Results of the queue: a JSON file for each GPU and item in ``docs/gpu``, to be committed."""
+"""Results of the queue: JSON, a file for each GPU and item, to be committed."""
 
 import json
 import re
@@ -15,7 +15,7 @@ import torch
 from datamodules.files import write_json
 from lightning_modules.runs.provenance import ROOT, git_commit
 
-RESULTS = ROOT / "docs" / "gpu"
+RESULTS = ROOT / "docs" / "findings" / "gpu"
 DONE = "done"
 
 

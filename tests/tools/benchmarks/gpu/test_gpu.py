@@ -180,7 +180,7 @@ def test_the_page_was_written_with_all_results():
     """If not, ``python -m tests.tools.benchmarks.gpu --page`` writes it."""
     text = PAGE.read_text(encoding="utf-8")
     assert all(f"| {aim.name} |" in text for aim in AIMS)
-    for result in read_results(ROOT / "docs" / "gpu"):
+    for result in read_results(ROOT / "docs" / "findings" / "gpu"):
         assert f"## {result.machine.gpu}\n" in text
         assert result.is_done == (f"- {result.item}\n" not in text)
 
