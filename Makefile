@@ -6,13 +6,14 @@ MINUTES ?= 10
 DATA ?= ../shared/data
 READY := $(VENV)/.ready
 TOOLS := $(VENV)/.tools
+SITE := $(VENV)/.site
 INDEX := $(if $(filter cpu,$(TORCH)),--extra-index-url https://download.pytorch.org/whl/cpu)
 # Modules are compiled where they are imported: to compile all packages takes longer than to install.
 INSTALL := $(VENV)/bin/python -m pip install --quiet --no-compile --constraint constraints.txt $(INDEX) --editable
 # Python keeps compiled modules: many commands and tests start a process.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install quickstart test test-long test-all drill grammar lock lint types benchmark gpu-queue growth
+.PHONY: help install quickstart test test-long test-all drill grammar docs lock lint types benchmark gpu-queue growth
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -39,6 +40,9 @@ drill: $(TOOLS) ## Try mistakes, damage, kills, full disks and more, before ever
 
 grammar: $(TOOLS) ## Read 40,000 pairs of each two languages of the built-in corpus with a separate checker
 	$(VENV)/bin/python -m tests.tools.grammar_checker
+
+docs: $(SITE) ## Build the pages into build/docs, with a search; a warning is an error
+	$(VENV)/bin/sphinx-build --fail-on-warning --keep-going --quiet docs build/docs
 
 benchmark: $(TOOLS) ## Time every variant beside a bare PyTorch loop
 	$(VENV)/bin/python -m tests.tools.benchmarks.speed
@@ -70,4 +74,8 @@ $(READY): pyproject.toml constraints.txt
 
 $(TOOLS): $(READY)
 	$(INSTALL) '.[dev]'
+	touch $@
+
+$(SITE): $(READY)
+	$(INSTALL) '.[docs]'
 	touch $@

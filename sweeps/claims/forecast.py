@@ -122,8 +122,8 @@ JOB_TIME = (
 )
 GPU_TIME = (
     "job time: at tier=paper from the speeds in docs/findings/gpu, of systems of published size in "
-    "bf16 or float32 on the fastest GPU that was measured. unknown: none was measured; ≥: none for a "
-    "part of the runs."
+    "bf16 or float32 on the fastest GPU that was measured. unknown: none was measured; ≥: none for "
+    "a part of the runs."
 )
 State = Mapping[tuple[str, TierName], str]
 """The last verdict on a claim at a tier, with its cost, as text."""
