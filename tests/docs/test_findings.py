@@ -1,0 +1,53 @@
+"""Pages of results: figures equal the recorded ones, and older editions are on one list."""
+
+import json
+import re
+
+import pytest
+
+from datamodules.grammar.corpus import EDITION
+from tests.tools.findings import FINDINGS, OLD, REGION, STATED, insert, read_table, stated, table
+
+WITHOUT_CORPUS = {"parity.md", "performance.md", "gpu.md", OLD}
+"""Pages whose figures do not come from the built-in corpus."""
+RESULTS = FINDINGS / "results"
+PAGES = {page.name: page.read_text(encoding="utf-8") for page in sorted(FINDINGS.glob("*.md"))}
+
+
+def listed() -> dict[str, int]:
+    rows = re.findall(r"^\| \[(\w+\.md)\]\(\1\) \| (\d+) \| \S.* \|$", PAGES[OLD], re.M)
+    return {page: int(edition) for page, edition in rows}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_figures_equal_the_recorded_ones(page):
+    """If not: python -m tests.tools.findings."""
+    assert insert(PAGES[page], RESULTS) == PAGES[page]
+
+
+@pytest.mark.parametrize("page", sorted(PAGES.keys() - WITHOUT_CORPUS))
+def test_a_page_of_an_older_edition_is_on_the_list(page):
+    """After a new edition: make a page anew (docs/project/findings.md), or give a reason there."""
+    [edition] = {int(found) for found in STATED.findall(PAGES[page])}
+    assert edition == listed().get(page, EDITION)
+    assert (edition < EDITION) == (page in listed()) == (f"]({OLD})" in PAGES[page])
+
+
+def test_every_recorded_result_is_shown():
+    shown = {match["name"] for text in PAGES.values() for match in REGION.finditer(text)}
+    assert {file.stem for file in RESULTS.glob("*.json")} == shown
+
+
+def test_a_region_is_filled(tmp_path):
+    rows = [["system", "BLEU"], ["a \\| b", "1.0"]]
+    content = {"commit": "89ac01cd", "edition": 3, "date": "2026-01-31", "tables": {"scores": rows}}
+    (tmp_path / "own.json").write_text(json.dumps(content), encoding="utf-8")
+    regions = ("results: own", "results: own scores")
+    text = "".join(f"<!-- {region} -->\nold\n<!-- end -->\n\n" for region in regions)
+    page = insert(text, tmp_path)
+    assert STATED.findall(page) == ["3"]
+    assert stated(content) in page
+    assert "old" not in page
+    (tmp_path / "scores.md").write_text(f"A title\n\n{table(rows)}\n", encoding="utf-8")
+    assert read_table(tmp_path / "scores.md") == rows
+    assert insert(page, tmp_path) == page

@@ -1,0 +1,120 @@
+"""Figures on the pages of ``docs/findings``: recorded from a comparison, inserted into pages.
+
+``python -m tests.tools.findings quickstart=COMPARISON_DIR`` writes ``results/quickstart.json``
+there: commit, edition of the built-in corpus, date, and the tables that pages show; then it fills
+the pages, as it does without arguments. A page marks what is inserted: from a line ``<!-- results:
+quickstart -->`` (where the figures come from) or ``<!-- results: quickstart bleu_by_length -->`` (a
+table) to a line ``<!-- end -->``.
+"""
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from hydra.utils import instantiate
+
+from datamodules.errors import UserError
+from datamodules.files import write_text
+from datamodules.grammar.corpus import EDITION, GrammarCorpus
+from sweeps.comparison.record import RunRecord, origin_of, read_comparison
+from tests.helpers.commands import ROOT
+
+FINDINGS = ROOT / "docs" / "findings"
+OLD = "old_editions.md"
+"""The one list of pages of older editions, with reasons."""
+REGION = re.compile(
+    r"^<!-- results: (?P<name>\w+)(?: (?P<table>\S+))? -->$.*?^<!-- end -->$", re.M | re.S
+)
+STATED = re.compile(r"^\*Edition (\d+) of the built-in corpus, .+\.\*$", re.M)
+"""What each page states, inserted or written by hand."""
+
+
+def record(folder: Path, tables: list[str]) -> dict[str, Any]:
+    """Return what pages say of the comparison in ``folder``, with these tables of its ``tables``.
+
+    Raises ``UserError`` if its runs differ in commit, or their corpus is not today's edition.
+    """
+    comparison = read_comparison(folder)
+    commits = {run.git_commit for run in comparison.runs}
+    if len(commits) != 1 or None in commits:
+        raise UserError(f"{folder}: runs of one commit are needed; train anew with force=true")
+    for run in comparison.runs:
+        check_edition(run, folder)
+    return {
+        "commit": str(commits.pop())[:8],
+        "edition": EDITION,
+        "date": origin_of(folder, comparison.folders(folder)).date,
+        "tables": {name: read_table(folder / "tables" / f"{name}.md") for name in tables},
+    }
+
+
+def check_edition(run: RunRecord, folder: Path) -> None:
+    """Raise ``UserError`` unless a run's corpus has the sentences that it would have today."""
+    corpus = instantiate(run.config["data"])
+    if not isinstance(corpus, GrammarCorpus) or corpus.fingerprint != run.data.fingerprint:
+        raise UserError(
+            f"{folder}: {run.label} was not trained on edition {EDITION} of the built-in corpus"
+        )
+
+
+def read_table(file: Path) -> list[list[str]]:
+    """Return the cells of a Markdown table, its header first, without the rule below it."""
+    lines = [line for line in file.read_text(encoding="utf-8").splitlines() if line[:1] == "|"]
+    rows = [re.split(r"(?<!\\)\|", line)[1:-1] for line in (lines[0], *lines[2:])]
+    return [[cell.strip() for cell in row] for row in rows]
+
+
+def insert(text: str, results: Path) -> str:
+    """Return a page with its regions filled from the files in ``results``."""
+
+    def filled(match: re.Match[str]) -> str:
+        content = json.loads((results / f"{match['name']}.json").read_text(encoding="utf-8"))
+        first = match[0].partition("\n")[0]
+        body = table(content["tables"][match["table"]]) if match["table"] else stated(content)
+        return f"{first}\n\n{body}\n\n<!-- end -->"
+
+    return REGION.sub(filled, text)
+
+
+def stated(content: dict[str, Any]) -> str:
+    """Return the line that says where figures come from."""
+    return (
+        f"*Edition {content['edition']} of the built-in corpus, commit {content['commit']}, "
+        f"{content['date']}.*"
+    )
+
+
+def table(rows: list[list[str]]) -> str:
+    """Return rows as a Markdown table; the first is the header."""
+    header, *rows = [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join([header, f"|{'---|' * (header.count(' | ') + 1)}", *rows])
+
+
+def tables_of(name: str) -> list[str]:
+    """Return the tables of a result that pages show."""
+    pages = (page.read_text(encoding="utf-8") for page in sorted(FINDINGS.glob("*.md")))
+    found = (match for text in pages for match in REGION.finditer(text))
+    return sorted({one["table"] for one in found if one["name"] == name and one["table"]})
+
+
+def main(arguments: list[str]) -> None:
+    """Record what is given as ``NAME=COMPARISON_DIR``, then fill every page."""
+    results = FINDINGS / "results"
+    for name, _, folder in (argument.partition("=") for argument in arguments):
+        content = record(Path(folder), tables_of(name))
+        text = json.dumps(content, ensure_ascii=False, indent=1)
+        write_text(results / f"{name}.json", text + "\n")
+    for page in sorted(FINDINGS.glob("*.md")):
+        text = page.read_text(encoding="utf-8")
+        if (new := insert(text, results)) != text:
+            write_text(page, new)
+            print(f"filled {page}")
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1:])
+    except UserError as error:
+        sys.exit(f"error: {error}")
