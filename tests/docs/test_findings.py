@@ -5,8 +5,20 @@ import re
 
 import pytest
 
+from datamodules.errors import UserError
 from datamodules.grammar.corpus import EDITION
-from tests.tools.findings import FINDINGS, OLD, REGION, STATED, insert, read_table, stated, table
+from tests.helpers.commands import ROOT
+from tests.tools.findings import (
+    FINDINGS,
+    OLD,
+    REGION,
+    STATED,
+    edition_at,
+    insert,
+    read_table,
+    stated,
+    table,
+)
 
 WITHOUT_CORPUS = {"parity.md", "performance.md", "gpu.md", OLD}
 """Pages whose figures do not come from the built-in corpus."""
@@ -51,3 +63,13 @@ def test_a_region_is_filled(tmp_path):
     (tmp_path / "scores.md").write_text(f"A title\n\n{table(rows)}\n", encoding="utf-8")
     assert read_table(tmp_path / "scores.md") == rows
     assert insert(page, tmp_path) == page
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="not a checkout of git")
+def test_the_edition_is_that_of_the_commit():
+    with pytest.raises(UserError, match="git knows no edition"):
+        edition_at("0" * 40)
+    for file in RESULTS.glob("*.json"):
+        content = json.loads(file.read_text(encoding="utf-8"))
+        assert re.fullmatch(r"[0-9a-f]{8}", content["commit"])
+        assert 1 <= content["edition"] <= EDITION

@@ -9,19 +9,18 @@ table) to a line ``<!-- end -->``.
 
 import json
 import re
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
-from hydra.utils import instantiate
-
 from datamodules.errors import UserError
 from datamodules.files import write_text
-from datamodules.grammar.corpus import EDITION, GrammarCorpus
-from sweeps.comparison.record import RunRecord, origin_of, read_comparison
+from sweeps.comparison.record import origin_of, read_comparison
 from tests.helpers.commands import ROOT
 
 FINDINGS = ROOT / "docs" / "findings"
+CORPUS = "datamodules.grammar.GrammarCorpus"
 OLD = "old_editions.md"
 """The one list of pages of older editions, with reasons."""
 REGION = re.compile(
@@ -34,29 +33,32 @@ STATED = re.compile(r"^\*Edition (\d+) of the built-in corpus, .+\.\*$", re.M)
 def record(folder: Path, tables: list[str]) -> dict[str, Any]:
     """Return what pages say of the comparison in ``folder``, with these tables of its ``tables``.
 
-    Raises ``UserError`` if its runs differ in commit, or their corpus is not today's edition.
+    Raises ``UserError`` if its runs differ in commit, or were not trained on the built-in corpus.
     """
     comparison = read_comparison(folder)
     commits = {run.git_commit for run in comparison.runs}
     if len(commits) != 1 or None in commits:
         raise UserError(f"{folder}: runs of one commit are needed; train anew with force=true")
     for run in comparison.runs:
-        check_edition(run, folder)
+        if run.config["data"]["_target_"] != CORPUS:
+            raise UserError(f"{folder}: {run.label} was not trained on the built-in corpus")
+    [commit] = commits
     return {
-        "commit": str(commits.pop())[:8],
-        "edition": EDITION,
+        "commit": str(commit)[:8],
+        "edition": edition_at(str(commit)),
         "date": origin_of(folder, comparison.folders(folder)).date,
         "tables": {name: read_table(folder / "tables" / f"{name}.md") for name in tables},
     }
 
 
-def check_edition(run: RunRecord, folder: Path) -> None:
-    """Raise ``UserError`` unless a run's corpus has the sentences that it would have today."""
-    corpus = instantiate(run.config["data"])
-    if not isinstance(corpus, GrammarCorpus) or corpus.fingerprint != run.data.fingerprint:
-        raise UserError(
-            f"{folder}: {run.label} was not trained on edition {EDITION} of the built-in corpus"
-        )
+def edition_at(commit: str) -> int:
+    """Return the edition of the built-in corpus at a commit. Raises ``UserError`` if unknown."""
+    file = f"{commit}:datamodules/grammar/corpus.py"
+    shown = subprocess.run(["git", "show", file], cwd=ROOT, capture_output=True, text=True)
+    found = re.search(r"^EDITION = (\d+)", shown.stdout, re.M)
+    if found is None:
+        raise UserError(f"{commit}: git knows no edition of the built-in corpus at this commit")
+    return int(found[1])
 
 
 def read_table(file: Path) -> list[list[str]]:
