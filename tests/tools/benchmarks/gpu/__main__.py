@@ -35,7 +35,8 @@ def main() -> int:
     )
     options = parser.parse_args()
     if not (torch.cuda.is_available() or options.miniature or options.page):
-        print("error: torch finds no GPU here; docs/findings/gpu.md stays", file=sys.stderr)
+        error = "error: torch finds no GPU on this machine; docs/findings/gpu.md stays"
+        print(error, file=sys.stderr)
         return 2
     further = [f"--data={options.data}"]
     folder, page = RESULTS, PAGE
