@@ -43,7 +43,8 @@ def run_cell(cell: str, namespace: dict[str, Any]) -> None:
         shown = eval(compile(ast.Expression(last.value), "cell", "eval"), namespace)
         if isinstance(shown, alt.TopLevelMixin):
             bundle = shown._repr_mimebundle_(None, None)
-            assert bundle and "image/svg+xml" in bundle
+            assert bundle is not None
+            assert "image/svg+xml" in bundle
         else:
             assert shown is None or getattr(shown, "_repr_html_", shown.__repr__)()
 

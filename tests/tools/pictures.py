@@ -2,8 +2,8 @@
 
 ``python -m tests.tools.pictures quickstart=FOLDER parity=FOLDER`` writes the pictures of the
 sources that are given: ``quickstart`` is the comparison of ``make quickstart``, ``parity`` the
-evaluation of docs/findings/parity.md. Figures are those of their ``figures/``, as the harness drew them;
-the animation is that of the first run of ``ANIMATED``.
+evaluation of docs/findings/parity.md. Figures are those of their ``figures/``, as the harness drew
+them; the animation is that of the first run of ``ANIMATED``.
 """
 
 import argparse
