@@ -4,6 +4,7 @@ import tomllib
 from fnmatch import fnmatchcase
 
 import pytest
+from packaging.requirements import Requirement
 from setuptools import find_namespace_packages
 
 from tests.helpers.commands import ROOT
@@ -50,3 +51,30 @@ def test_the_development_extra_has_the_others():
     [others] = [each for each in extras["dev"] if each.startswith("attention-bench[")]
     named = others.partition("[")[2].rstrip("]").split(",")
     assert set(named) == {*extras} - {"dev", "docs", "gpu", "linear"}
+
+
+LOCKED = tomllib.loads((ROOT / "uv.lock").read_text(encoding="utf-8"))["package"]
+
+
+def test_pip_and_uv_install_the_same_versions():
+    """``make lock`` writes both: constraints.txt from uv.lock."""
+    locked = {(each["name"], each["version"]) for each in LOCKED if "version" in each}
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pinned = [tuple(line.partition(";")[0].strip().split("==")) for line in lines]
+    assert pinned
+    assert set(pinned) <= locked
+
+
+def test_the_lock_follows_what_the_project_asks_for():
+    [own] = [each for each in LOCKED if each["name"] == "attention-bench"]
+    asked = [*PROJECT["project"]["dependencies"]]
+    asked += [
+        each for more in PROJECT["project"]["optional-dependencies"].values() for each in more
+    ]
+    wanted = {(each.name.lower(), str(each.specifier)) for each in map(Requirement, asked)}
+    listed = own["metadata"]["requires-dist"]
+    locked = {
+        (each["name"], str(Requirement(f"a{each.get('specifier', '')}").specifier))
+        for each in listed
+    }
+    assert locked == {(name.replace(".", "-"), version) for name, version in wanted}
