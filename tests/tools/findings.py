@@ -90,8 +90,8 @@ def stated(content: dict[str, Any]) -> str:
 
 def table(rows: list[list[str]]) -> str:
     """Return rows as a Markdown table; the first is the header."""
-    header, *rows = [f"| {' | '.join(row)} |" for row in rows]
-    return "\n".join([header, f"|{'---|' * (header.count(' | ') + 1)}", *rows])
+    header, *lines = [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join([header, f"|{'---|' * len(rows[0])}", *lines])
 
 
 def tables_of(name: str) -> list[str]:
