@@ -41,6 +41,8 @@ REMEDIES = {
     "for a job with each value, give -m; for one list, {key}=[{values}]",
     r"Sweep parameters '(?P<given>.*)' requires --multirun": "{given}: for a job with each value, "
     "give -m",
+    r"Error merging override (?P<key>[^=]+)=(?P<value>.*)": "{key}={value}: {key} has settings of "
+    "its own, which task=settings find={key} lists; give {key}.NAME=VALUE",
     r"Only one of --run, --multirun": "give one of -m, --cfg, --info and --shell-completion; --cfg "
     "job shows a single job, so give a single value for each key",
 }
@@ -240,7 +242,8 @@ def _without_file(arguments: list[str]) -> str | None:
     for argument in arguments:
         group, _, names = argument.partition("=")
         files = sorted(file.stem for file in (CONF / group).glob("*.yaml")) if names else []
-        if files and not set(names.split(",")) <= set(files):
+        is_of_hydra = group.startswith("hydra/")  # plugins have files for it, too
+        if files and not is_of_hydra and not set(names.split(",")) <= set(files):
             return f"{argument}: give one of {', '.join(files)}"
     return None
 

@@ -182,6 +182,11 @@ def test_a_group_cannot_be_removed(group, space):
     ("flags", "expected"),
     [
         (["-m", "seed=1,2", "--cfg", "job"], "give one of -m, --cfg, --info and --shell-completio"),
+        (
+            ["-m", "hydra/launcher=submitit_slurm", "--cfg", "job"],
+            "give one of -m, --cfg, --info and",
+        ),
+        (["report.figure_widths=[0]"], "report.figure_widths has settings of its own, which task="),
         (["-m", "seed=1,2", "--info"], "--cfg job shows a single job, so give a single value for"),
         (["--resolve"], "The --resolve flag can only be used in conjunction with --cfg"),
         (["--cfg", "nothing"], "invalid choice: 'nothing'"),
