@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from hydra import compose
 from hydra.core.hydra_config import HydraConfig
@@ -23,14 +23,24 @@ from `conf/settings.yaml`. `python run.py task=settings find=WORD` prints the sa
 model is tested in another way; *presentation*: the same results are shown in another way;
 *nothing*: places, memory, pace. A finished run is used again, and a training continues, where
 nothing has changed that affects its results. With °, the content of files counts, not their paths.
+A key counts as the group above it, unless its line says otherwise; so do keys that are not listed,
+such as an option of your own class.
 
-A value with a file in parentheses is that of the file. `???` must be given. *int* is a whole
-number; `[0, 1)` includes 0 and excludes 1. Left out: the classes of groups (`_target_`) and places
-inside the run's own folder. A key that is not listed, such as an option of your own class, counts
-as its group does.
+A value with a file in parentheses is that of the file; `???` must be given. `[0, 1)` includes 0 and
+excludes 1. Left out: classes of groups (`_target_`) and places inside the run's folder.
 """
 INSIDE_THE_RUN = "${hydra:runtime.output_dir}"
 """How values begin that are places inside the folder of a run."""
+
+
+class Default(NamedTuple):
+    """The value of a key, and the file of a group that has it if a training does not."""
+
+    value: str
+    file: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.value} ({self.file})" if self.file else self.value
 
 
 def explain(config: DictConfig) -> None:
@@ -52,14 +62,14 @@ def explain(config: DictConfig) -> None:
         write_text(config.output, page(shown, values))
 
 
-def default_values(config: DictConfig) -> dict[str, str]:
+def default_values(config: DictConfig) -> dict[str, Default]:
     """Return the value of each key in a configuration, or in the first file that has the key."""
     plain: Any = OmegaConf.to_container(config)
-    values: dict[str, str] = {}
+    values: dict[str, Default] = {}
     for file in group_files():
         for key, value in file.values.items():
-            values.setdefault(key, f"{_text(value)} ({file.group}={file.name})")
-    return values | {key: _text(value) for key, value in flatten(plain).items()}
+            values.setdefault(key, Default(_text(value), f"{file.group}={file.name}"))
+    return values | {key: Default(_text(value)) for key, value in flatten(plain).items()}
 
 
 def _text(value: Any) -> str:
@@ -78,7 +88,7 @@ def _read_by(setting: Setting) -> str:
     return ", ".join(setting.tasks)
 
 
-def lines(shown: Iterable[Setting], values: Mapping[str, str]) -> Iterator[str]:
+def lines(shown: Iterable[Setting], values: Mapping[str, Default]) -> Iterator[str]:
     """Yield two lines for each setting: its value, and how to change the value."""
     for setting in shown:
         yield _with_value(setting, values)
@@ -87,60 +97,78 @@ def lines(shown: Iterable[Setting], values: Mapping[str, str]) -> Iterator[str]:
         yield f"    {setting.meaning}{place} {shared}"
 
 
-def _with_value(setting: Setting, values: Mapping[str, str]) -> str:
+def _with_value(setting: Setting, values: Mapping[str, Default]) -> str:
     has_none = setting.is_group or setting.key not in values
     return setting.key if has_none else f"{setting.key}={values[setting.key]}"
 
 
-def page(shown: Iterable[Setting], values: Mapping[str, str]) -> str:
-    """Return the settings as Markdown: the keys at the top in one table, then one a group.
+def page(shown: Iterable[Setting], values: Mapping[str, Default]) -> str:
+    """Return the settings as Markdown: the keys at the top in a list for each task, then the groups.
 
-    A table is headed by what most of its settings affect, and by the tasks that read most of them.
+    A list is headed by what most of its settings affect, the tasks that read most of them, and the
+    file of all values.
     """
     groups: dict[str, list[Setting]] = {"": []}
     for setting in shown:
         group, _, rest = setting.key.partition(".")
         groups.setdefault(group if rest or setting.is_group else "", []).append(setting)
-    at_the_top = groups.pop("")
-    trained = [each for each in at_the_top if "train" in each.tasks]
-    others = [each for each in at_the_top if "train" not in each.tasks]
-    text = HEADER + _section("Keys at the top, of a training", "", trained, values)
-    text += _section("Keys at the top, of other tasks", "", others, values)
+    by_reader: dict[str, list[Setting]] = {}
+    for setting in groups.pop(""):
+        by_reader.setdefault(_reader(setting), []).append(setting)
+    text = HEADER
+    for reader, members in by_reader.items():
+        text += _section(reader, "", members, values)
     for group, members in groups.items():
-        meaning = members.pop(0).meaning + "\n\n" if members[0].key == group else ""
+        meaning = members.pop(0).meaning if members[0].key == group else ""
         text += _section(group, meaning, members, values)
     return text
 
 
-def _section(heading: str, text: str, members: Sequence[Setting], values: Mapping[str, str]) -> str:
+def _reader(setting: Setting) -> str:
+    """Return the heading of a key at the top."""
+    if setting.tasks == ("launch",):
+        return "Every command"
+    if len(setting.tasks) == 1:
+        return f"task={setting.tasks[0]}"
+    return "Training and other tasks" if "train" in setting.tasks else "Several other tasks"
+
+
+def _section(
+    heading: str, meaning: str, members: Sequence[Setting], values: Mapping[str, Default]
+) -> str:
     shown = [each for each in members if _is_for_readers(each, values)]
-    table = _table(shown, values) if shown else ""
-    return f"\n## {heading}\n\n{text}{table}" if text or table else ""
-
-
-def _is_for_readers(setting: Setting, values: Mapping[str, str]) -> bool:
-    name = setting.key.rpartition(".")[2]
-    return not name.startswith("_") and not values.get(setting.key, "").startswith(INSIDE_THE_RUN)
-
-
-def _table(members: Sequence[Setting], values: Mapping[str, str]) -> str:
-    affects, read_by = (
-        Counter(map(of, members)).most_common(1)[0][0] for of in (_affects, _read_by)
-    )
-    text = f"Affects {affects}; read by {read_by}.\n\n| setting | meaning |\n|---|---|\n"
-    for setting in members:
+    if not shown:
+        return f"\n## {heading}\n\n{meaning}\n" if meaning else ""
+    affects, read_by = (Counter(map(of, shown)).most_common(1)[0][0] for of in (_affects, _read_by))
+    files = {values[each.key].file for each in shown if each.key in values and not each.is_group}
+    [file] = files if len(files) == 1 else [""]
+    text = f"{meaning} Affects {affects}".strip()
+    text += f"; read by {read_by}" if heading != f"task={read_by}" else ""
+    text += f"; values of `{file}`" if file not in ("", heading) else ""
+    listed = {each.key: each for each in shown}
+    known = {key: Default(each.value) for key, each in values.items()} if file else values
+    items = ""
+    for setting in shown:
+        above = listed.get(setting.key.rpartition(".")[0])
         parts = [_range(setting, values), setting.meaning]
-        if _affects(setting) != affects:
+        if _affects(setting) != (_affects(above) if above else affects):
             parts.append(f"*Affects {_affects(setting)}.*")
-        if _read_by(setting) != read_by:
+        if _read_by(setting) != (_read_by(above) if above else read_by):
             parts.append(f"*Read by {_read_by(setting)}.*")
-        text += f"| `{_with_value(setting, values)}` | {' '.join(filter(None, parts))} |\n"
-    return text
+        items += f"- `{_with_value(setting, known)}`: {' '.join(filter(None, parts))}\n"
+    return f"\n## {heading}\n\n{text}.\n\n{items}"
 
 
-def _range(setting: Setting, values: Mapping[str, str]) -> str:
+def _is_for_readers(setting: Setting, values: Mapping[str, Default]) -> bool:
+    name = setting.key.rpartition(".")[2]
+    is_inside = setting.key in values and values[setting.key].value.startswith(INSIDE_THE_RUN)
+    return not name.startswith("_") and not is_inside
+
+
+def _range(setting: Setting, values: Mapping[str, Default]) -> str:
     """Return what may be written, as a sentence, unless value and meaning say it."""
-    value, text = values.get(setting.key, ""), setting.type.brief()
+    value = values[setting.key].value if setting.key in values else ""
+    text = setting.type.brief()
     is_shown = (text == "bool" and value) or (value.startswith("[") and not value.startswith("[]"))
     if setting.is_group or is_shown:
         text = ""

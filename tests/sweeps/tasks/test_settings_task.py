@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from lightning_modules.runs.settings import Setting, ValueType, settings
-from sweeps.tasks.settings import page
+from sweeps.tasks.settings import Default, page
 from tests.helpers.commands import ROOT, inside, mistake, succeed
 
 
@@ -15,7 +15,7 @@ def test_the_page_of_settings_is_that_of_the_table(tmp_path):
     inside("task=settings", f"output={tmp_path}/settings.md")
     text = (tmp_path / "settings.md").read_text(encoding="utf-8")
     assert text == (ROOT / "docs" / "reference" / "settings.md").read_text(encoding="utf-8")
-    shown = set(re.findall(r"^(?:\| `|## )([\w.]+)", text, re.M))
+    shown = set(re.findall(r"^(?:- `|## )([\w.]+)", text, re.M))
     left_out = settings().keys() - shown
     assert {key.rpartition(".")[2] for key in left_out} == {
         "_target_", "_partial_", "folder", "dirpath",
@@ -26,24 +26,60 @@ def setting(key: str, meaning: str, affects: Any, *tasks: str, **entry: Any) -> 
     return Setting(key, meaning, affects, tasks, ValueType.of(entry, is_group=False))
 
 
-def test_a_table_says_once_what_most_settings_affect_and_which_tasks_read_them():
+def test_a_list_says_once_what_most_settings_affect_and_which_tasks_read_them():
     group = Setting("group", "A group.", "weights", ("train",), ValueType("mapping"), is_group=True)
     one = setting("group.one", "Width.", "weights", "train", type="int", least=1)
     two = setting("group.two", "Size.", "weights", "train", type="float", above=0)
     three = setting("group.three", "Way.", "test", "train", "test", type="text", choices=["a", "b"])
-    text = page([group, one, two, three], {"group.one": "2", "group.two": "3", "group.three": "a"})
+    values = {"group.one": "2", "group.two": "3", "group.three": "a"}
+    text = page([group, one, two, three], {key: Default(value) for key, value in values.items()})
     assert text.partition("## ")[2].splitlines() == [
         "group",
         "",
-        "A group.",
+        "A group. Affects weights; read by train.",
         "",
-        "Affects weights; read by train.",
+        "- `group.one=2`: int ≥ 1. Width.",
+        "- `group.two=3`: float > 0. Size.",
+        "- `group.three=a`: `a`, `b`. Way. *Affects test.* *Read by train, test.*",
+    ]
+
+
+def test_a_key_counts_as_the_group_above_it_and_one_file_stands_above_its_values():
+    whole, inner = (
+        Setting(key, "All.", affects, ("train",), ValueType("mapping"), is_group=True)
+        for key, affects in (("group", "weights"), ("group.inner", "nothing"))
+    )
+    one = setting("group.one", "Width.", "weights", "train", type="int")
+    two = setting("group.two", "Size.", "weights", "train", type="int")
+    below = setting("group.inner.key", "Pace.", "nothing", "train", type="int")
+    values = {each.key: Default("1", "group=file") for each in (one, two, below)}
+    text = page([whole, one, two, inner, below], values)
+    assert text.partition("## ")[2].splitlines()[2:] == [
+        "All. Affects weights; read by train; values of `group=file`.",
         "",
-        "| setting | meaning |",
-        "|---|---|",
-        "| `group.one=2` | int ≥ 1. Width. |",
-        "| `group.two=3` | float > 0. Size. |",
-        "| `group.three=a` | `a`, `b`. Way. *Affects test.* *Read by train, test.* |",
+        "- `group.one=1`: int. Width.",
+        "- `group.two=1`: int. Size.",
+        "- `group.inner`: All. *Affects nothing.*",
+        "- `group.inner.key=1`: int. Pace.",
+    ]
+
+
+def test_keys_at_the_top_stand_with_their_task():
+    alone = setting("port", "Port.", "nothing", "explore", type="int")
+    shared = setting("input", "Text.", "test", "translate", "explore", type="path")
+    text = page([alone, shared], {"port": Default("1", "task=explore")})
+    assert text.partition("## ")[2].splitlines() == [
+        "task=explore",
+        "",
+        "Affects nothing.",
+        "",
+        "- `port=1`: int. Port.",
+        "",
+        "## Several other tasks",
+        "",
+        "Affects test; read by translate, explore.",
+        "",
+        "- `input`: Text.",
     ]
 
 
