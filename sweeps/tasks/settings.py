@@ -26,8 +26,8 @@ nothing has changed that affects its results. With °, the content of files coun
 A key counts as the group above it, unless its line says otherwise; so do keys that are not listed,
 such as an option of your own class.
 
-A value with a file in parentheses is that of the file; `???` must be given. `[0, 1)` includes 0 and
-excludes 1. Left out: classes of groups (`_target_`) and places inside the run's folder.
+A value with a file in parentheses is that of the file; `???` must be given. A whole number without
+a range may be any from 1 on, a share any number from 0 to 1; `[0, 1)` excludes 1. Left out: classes of groups (`_target_`) and places inside the run's folder.
 """
 INSIDE_THE_RUN = "${hydra:runtime.output_dir}"
 """How values begin that are places inside the folder of a run."""
@@ -169,8 +169,10 @@ def _range(setting: Setting, values: Mapping[str, Default]) -> str:
     """Return what may be written, as a sentence, unless value and meaning say it."""
     value = values[setting.key].value if setting.key in values else ""
     text = setting.type.brief()
-    is_shown = (text == "bool" and value) or (value.startswith("[") and not value.startswith("[]"))
-    if setting.is_group or is_shown:
+    is_list = value.startswith("[") and not value.startswith("[]")
+    is_count = text == "int ≥ 1" and value.isdigit()
+    is_share = text == "float in [0, 1]" and setting.meaning.startswith("Share ")
+    if setting.is_group or is_list or is_count or is_share or (text == "bool" and value):
         text = ""
     if setting.type.or_null and not value.startswith("null") and "null:" not in setting.meaning:
         text += " or null" if text else "may be null"

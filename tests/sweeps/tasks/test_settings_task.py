@@ -38,7 +38,7 @@ def test_a_list_says_once_what_most_settings_affect_and_which_tasks_read_them():
         "",
         "A group. Affects weights; read by train.",
         "",
-        "- `group.one=2`: int ≥ 1. Width.",
+        "- `group.one=2`: Width.",
         "- `group.two=3`: float > 0. Size.",
         "- `group.three=a`: `a`, `b`. Way. *Affects test.* *Read by train, test.*",
     ]
@@ -61,6 +61,18 @@ def test_a_key_counts_as_the_group_above_it_and_one_file_stands_above_its_values
         "- `group.two=1`: int. Size.",
         "- `group.inner`: All. *Affects nothing.*",
         "- `group.inner.key=1`: int. Pace.",
+    ]
+
+
+def test_counts_and_shares_need_no_range_and_other_numbers_have_theirs():
+    count = setting("count", "Number.", "test", "test", type="int or null", least=1)
+    share = setting("share", "Share of words.", "test", "test", type="float", least=0, most=1)
+    first = setting("first", "First seed.", "test", "test", type="int", least=0)
+    values = {"count": Default("3"), "share": Default("0.5"), "first": Default("1")}
+    assert page([count, share, first], values).splitlines()[-3:] == [
+        "- `count=3`: may be null. Number.",
+        "- `share=0.5`: Share of words.",
+        "- `first=1`: int ≥ 0. First seed.",
     ]
 
 
