@@ -1,5 +1,6 @@
 """``task=settings``: what each setting means, in the terminal or as a page."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -19,15 +20,17 @@ HEADER = """# Settings
 Every setting of `conf/`, made by `python run.py task=settings output=docs/reference/settings.md`
 from `conf/settings.yaml`. `python run.py task=settings find=WORD` prints the same in a terminal.
 
-*Affects* says what another value changes. *weights*: another model is trained; *test*: the same
-model is tested in another way; *presentation*: the same results are shown in another way;
-*nothing*: places, memory, pace. A finished run is used again, and a training continues, where
-nothing has changed that affects its results. With °, the content of files counts, not their paths.
-A key counts as the group above it, unless its line says otherwise; so do keys that are not listed,
-such as an option of your own class.
+*Affects* says what another value changes. *weights*: another model is trained; *test*: the model is
+tested in another way; *presentation*: the results are shown in another way; *nothing*: places,
+memory, pace. A finished run is used again, and a training continues, where nothing has changed that
+affects its results. With °, the content of files counts, not their paths. A key counts as the group
+above it, unless its line says otherwise; so do keys that are not listed, such as an option of your
+own class.
 
 A value with a file in parentheses is that of the file; `???` must be given. A whole number without
-a range may be any from 1 on, a share any number from 0 to 1; `[0, 1)` excludes 1. Left out: classes of groups (`_target_`) and places inside the run's folder.
+a range may be any from 1 on, a share any number from 0 to 1, a reference (`${KEY}`) what that key
+may be; `[0, 1)` excludes 1. Left out: classes of groups (`_target_`) and places inside a run's
+folder.
 """
 INSIDE_THE_RUN = "${hydra:runtime.output_dir}"
 """How values begin that are places inside the folder of a run."""
@@ -103,10 +106,10 @@ def _with_value(setting: Setting, values: Mapping[str, Default]) -> str:
 
 
 def page(shown: Iterable[Setting], values: Mapping[str, Default]) -> str:
-    """Return the settings as Markdown: the keys at the top in a list for each task, then the groups.
+    """Return the settings as Markdown: the keys at the top, a list for each task, then the groups.
 
     A list is headed by what most of its settings affect, the tasks that read most of them, and the
-    file of all values.
+    file that all values are from.
     """
     groups: dict[str, list[Setting]] = {"": []}
     for setting in shown:
@@ -172,7 +175,9 @@ def _range(setting: Setting, values: Mapping[str, Default]) -> str:
     is_list = value.startswith("[") and not value.startswith("[]")
     is_count = text == "int ≥ 1" and value.isdigit()
     is_share = text == "float in [0, 1]" and setting.meaning.startswith("Share ")
-    if setting.is_group or is_list or is_count or is_share or (text == "bool" and value):
+    is_reference = re.fullmatch(r"\$\{[\w.]+\}", value) is not None
+    is_plain = is_list or is_count or is_share or is_reference or (text == "bool" and value)
+    if setting.is_group or is_plain:
         text = ""
     if setting.type.or_null and not value.startswith("null") and "null:" not in setting.meaning:
         text += " or null" if text else "may be null"

@@ -26,13 +26,17 @@ def setting(key: str, meaning: str, affects: Any, *tasks: str, **entry: Any) -> 
     return Setting(key, meaning, affects, tasks, ValueType.of(entry, is_group=False))
 
 
+def group(key: str, meaning: str, affects: Any) -> Setting:
+    return Setting(key, meaning, affects, ("train",), ValueType("mapping"), is_group=True)
+
+
 def test_a_list_says_once_what_most_settings_affect_and_which_tasks_read_them():
-    group = Setting("group", "A group.", "weights", ("train",), ValueType("mapping"), is_group=True)
+    whole = group("group", "A group.", "weights")
     one = setting("group.one", "Width.", "weights", "train", type="int", least=1)
     two = setting("group.two", "Size.", "weights", "train", type="float", above=0)
     three = setting("group.three", "Way.", "test", "train", "test", type="text", choices=["a", "b"])
     values = {"group.one": "2", "group.two": "3", "group.three": "a"}
-    text = page([group, one, two, three], {key: Default(value) for key, value in values.items()})
+    text = page([whole, one, two, three], {key: Default(value) for key, value in values.items()})
     assert text.partition("## ")[2].splitlines() == [
         "group",
         "",
@@ -45,10 +49,7 @@ def test_a_list_says_once_what_most_settings_affect_and_which_tasks_read_them():
 
 
 def test_a_key_counts_as_the_group_above_it_and_one_file_stands_above_its_values():
-    whole, inner = (
-        Setting(key, "All.", affects, ("train",), ValueType("mapping"), is_group=True)
-        for key, affects in (("group", "weights"), ("group.inner", "nothing"))
-    )
+    whole, inner = group("group", "All.", "weights"), group("group.inner", "Some.", "nothing")
     one = setting("group.one", "Width.", "weights", "train", type="int")
     two = setting("group.two", "Size.", "weights", "train", type="int")
     below = setting("group.inner.key", "Pace.", "nothing", "train", type="int")
@@ -59,7 +60,7 @@ def test_a_key_counts_as_the_group_above_it_and_one_file_stands_above_its_values
         "",
         "- `group.one=1`: int. Width.",
         "- `group.two=1`: int. Size.",
-        "- `group.inner`: All. *Affects nothing.*",
+        "- `group.inner`: Some. *Affects nothing.*",
         "- `group.inner.key=1`: int. Pace.",
     ]
 
