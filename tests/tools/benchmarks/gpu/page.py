@@ -33,14 +33,13 @@ Figures = Mapping[tuple[str, str, str, str], Mapping[str, Any]]
 TEXT = """# On a GPU
 
 `make gpu-queue` measures what is missing, in order of value, for `MINUTES=10`, and writes this page
-and the files of `docs/findings/gpu/`: commit both. Do not edit the page. Without
-make and without a network, `python -m tests.tools.benchmarks.gpu --minutes 10` does the same.
-`DATA=FOLDER` is the folder that holds `multi30k/`, for the claims.
+and the files of `docs/findings/gpu/`: commit both, and do not edit the page. Without make and
+without a network: `python -m tests.tools.benchmarks.gpu --minutes 10`. `DATA=FOLDER` is the folder
+that holds `multi30k/`, for the claims.
 
 ## Aims
 
-*Before*: an H100 (80GB HBM3) on 2026-11-26, torch 2.11, with PyTorch's own kernels, not compiled
-(`transformer_base` with `compile=default` and cuDNN's attention: 15% of the peak).
+*Before*: an H100 (80GB HBM3) on 2026-11-26, torch 2.11, with PyTorch's own kernels, not compiled.
 
 {aims}{machines}
 ## What the figures are
@@ -49,17 +48,15 @@ Sentences are random words, as long as those of news text (28 subwords on averag
 Published sizes have a vocabulary of 32,000 and batches of 25,000 padded tokens, laptop sizes 10,000
 and 4,096.
 
-- *tokens/s*: real target tokens per second in a training that `task=train` sets up, with the
-  kernels that the policy chooses ([devices.md](../reference/devices.md#kernels-on-a-gpu));
-  *plain*: with `kernels=plain compile=null`. MiB: the peak memory of tensors on the GPU.
+- *tokens/s*: real target tokens per second of `task=train` with the kernels that the policy chooses
+  ([devices.md](../reference/devices.md#kernels-on-a-gpu)); *plain*: with `kernels=plain
+  compile=null`. MiB: the peak memory of tensors.
 - *of the peak*: the FLOPs of `budget=flops`, without padding, compared with the peak in the data
   sheet of the GPU (bf16: dense; float32: without TF32).
 - *plain loop*: the same model in plain PyTorch (`tests/tools/benchmarks/rivals/bare.py`) on the
-  same batches: RNNsearch and Luong's model with one layer of LSTM units. *Ratio*: the rate of the
-  harness divided by that of the loop.
+  same batches. *Ratio*: the rate of the harness divided by that of the loop.
 - *greedy*, *beam 5*: sentences per second; hypotheses are as long as their sources.
-- *other code*: measured before the code that the item measures was changed; the next start measures
-  it again.
+- *other code*: measured before that code was changed; the next start measures it again.
 {missing}"""
 TITLES = (
     *("variant", "size", "precision", "kernels", "tokens/s", "of the peak", "MiB"),
@@ -259,14 +256,29 @@ def _missing(items: Sequence[Item], gpus: Mapping[str, Sequence[Result]]) -> str
         known = {result.item for result in results if result.is_done}
         names = [item.name for item in items if item.name not in known]
         if names:
-            listed = "".join(f"- {name}\n" for name in names)
             lines.append(
-                f"\n## Missing on {gpu}\n\n{len(names)} of {len(items)} items:\n\n{listed}"
+                f"\n## Missing on {gpu}\n\n{len(names)} of {len(items)} items:\n\n{_listed(names)}"
             )
     if not gpus:
-        listed = "".join(f"- {item.name}\n" for item in items)
-        lines.append(f"\n## Missing\n\nAll {len(items)} items, in this order:\n\n{listed}")
+        listed = _listed([item.name for item in items])
+        lines.append(f"\n## Missing\n\nAll {len(items)} items:\n\n{listed}")
     return "".join(lines)
+
+
+def _listed(names: Iterable[str]) -> str:
+    """Return a list of names, in which ``…`` stands for one of the systems that follow."""
+    systems: dict[str, list[str]] = {}
+    for name in names:
+        found = re.fullmatch(r"(train|search) (.+) (\w+ \w+)", name)
+        form = f"{found[1]} … {found[3]}" if found else ""
+        systems.setdefault(form, []).append(found[2] if found else name)
+    forms: dict[str, list[str]] = {}
+    for form, members in systems.items():
+        forms.setdefault("; ".join(members), []).append(form)
+    return "".join(
+        f"- {'; '.join(same)}: {members}\n" if any(same) else f"- {members}\n"
+        for members, same in forms.items()
+    )
 
 
 def _table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
