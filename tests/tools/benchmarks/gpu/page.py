@@ -40,24 +40,23 @@ that holds `multi30k/`, for the claims.
 ## Aims
 
 *Before*: an H100 (80GB HBM3) on 2026-11-26, torch 2.11, with PyTorch's own kernels, not compiled.
-
-{aims}{machines}
-## What the figures are
-
-Sentences are random words, as long as those of news text (28 subwords on average, at most 100).
-Published sizes have a vocabulary of 32,000 and batches of 25,000 padded tokens, laptop sizes 10,000
+*Peak*: that of the GPU's data sheet (bf16: dense; float32: without TF32), compared with the FLOPs
+of `budget=flops`, without padding. *Plain loop*: the same model in plain PyTorch
+(`tests/tools/benchmarks/rivals/bare.py`) on the same batches. *Plain kernels*: `kernels=plain
+compile=null`, instead of what [the policy](../reference/devices.md#kernels-on-a-gpu) chooses.
+Sentences are random words, as long as those of news text (28 subwords on average, at most 100);
+published sizes have a vocabulary of 32,000 and batches of 25,000 padded tokens, laptop sizes 10,000
 and 4,096.
 
-- *tokens/s*: real target tokens per second of `task=train` with the kernels that the policy chooses
-  ([devices.md](../reference/devices.md#kernels-on-a-gpu)); *plain*: with `kernels=plain
-  compile=null`. MiB: the peak memory of tensors.
-- *of the peak*: the FLOPs of `budget=flops`, without padding, compared with the peak in the data
-  sheet of the GPU (bf16: dense; float32: without TF32).
-- *plain loop*: the same model in plain PyTorch (`tests/tools/benchmarks/rivals/bare.py`) on the
-  same batches. *Ratio*: the rate of the harness divided by that of the loop.
+{aims}{machines}{figures}{missing}"""
+FIGURES = """
+## What the figures are
+
+- *tokens/s*: real target tokens per second of `task=train`; *plain*: with plain kernels. MiB: the
+  peak memory of tensors. *Ratio*: the rate divided by that of the plain loop.
 - *greedy*, *beam 5*: sentences per second; hypotheses are as long as their sources.
 - *other code*: measured before that code was changed; the next start measures it again.
-{missing}"""
+"""
 TITLES = (
     *("variant", "size", "precision", "kernels", "tokens/s", "of the peak", "MiB"),
     *("plain: tokens/s", "of the peak", "MiB", "plain loop", "ratio", "greedy", "beam 5"),
@@ -108,7 +107,8 @@ def page_text(items: Sequence[Item], results: Sequence[Result]) -> str:
     ]
     aims = _table(["aim", "before", "goal", *columns], rows)
     machines = "".join(_machine(gpu, found, items) for gpu, found in gpus.items())
-    return TEXT.format(aims=aims, machines=machines, missing=_missing(items, gpus))
+    figures = FIGURES if gpus else ""
+    return TEXT.format(aims=aims, machines=machines, figures=figures, missing=_missing(items, gpus))
 
 
 def _judged(aim: Aim, value: float | None) -> str:
