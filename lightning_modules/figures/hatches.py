@@ -16,7 +16,7 @@ _LINES = {
     "triangle-right": "M1.5 0V3",
     "triangle-left": "M0 1.5H3M1.5 0V3",
 }
-"""What is drawn on white, by the mark of a system in other figures."""
+"""The lines of each hatch, by the mark that its system has in other figures."""
 _USED = re.compile(r"url\(#(hatch-([a-z-]+)-([0-9a-f]{6}))\)")
 
 

@@ -76,7 +76,7 @@ class Lines:
 
     @property
     def subject(self) -> str:
-        """What is drawn, in a sentence."""
+        """One sentence that says what the figure shows."""
         return f"{self.y_title} against {_begun_small(self.x['title'])}."
 
     @property

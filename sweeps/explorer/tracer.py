@@ -49,7 +49,7 @@ class BeamNode(NamedTuple):
     score: float | None
 
 
-class Finished(NamedTuple):
+class FinishedHypothesis(NamedTuple):
     """A hypothesis that has ended."""
 
     text: str
@@ -72,7 +72,7 @@ class Trace(NamedTuple):
     """Attention by layer and head ``(layers, heads, steps, src)``; None for one head or none."""
     nodes: list[BeamNode]
     best: list[int]  # numbers of the nodes of the best hypothesis
-    finished: list[Finished]  # best first
+    finished: list[FinishedHypothesis]  # best first
 
 
 class Tracer:
@@ -195,11 +195,11 @@ class Tracer:
             for node in tree.nodes
         ]
 
-    def _finished(self, tree: SearchTree) -> list[Finished]:
+    def _finished(self, tree: SearchTree) -> list[FinishedHypothesis]:
         tokens = [tree.tokens(number) for number in tree.finished]
         nodes = [tree.nodes[number] for number in tree.finished]
         return [
-            Finished(text, len(ids), node.total, node.score or 0.0)
+            FinishedHypothesis(text, len(ids), node.total, node.score or 0.0)
             for text, ids, node in zip(self._target.decode(tokens), tokens, nodes, strict=True)
         ]
 

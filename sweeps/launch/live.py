@@ -162,7 +162,7 @@ class Phase:
         self._doing, self._began = "", time.monotonic()
 
     def enter(self, doing: str) -> None:
-        """Begin a phase; one with the same words before a colon goes on."""
+        """Begin a phase; the same phase continues if the words before the colon are the same."""
         if doing.partition(":")[0] != self._doing.partition(":")[0]:
             self._began = time.monotonic()
         self._doing = doing
@@ -203,10 +203,10 @@ class JobView:
             parts += ["", curve_table(drawn)]
         return Group(*parts)
 
-    def _jobs(self) -> list["ShownJob"]:
-        return [ShownJob.of(folder, label) for folder, label in self._labels.items()]
+    def _jobs(self) -> list["JobRow"]:
+        return [JobRow.of(folder, label) for folder, label in self._labels.items()]
 
-    def _overall(self, jobs: Sequence["ShownJob"]) -> Text:
+    def _overall(self, jobs: Sequence["JobRow"]) -> Text:
         """Return how many jobs are in which state, the share of all budgets, and the end."""
         counts = Counter(job.state for job in jobs)
         states = [f"{counts[state]} {state}" for state in (DONE, RUNNING, FAILED) if counts[state]]
@@ -229,7 +229,7 @@ LEAST_GAIN = 0.02  # share of a job from which on the end can be told
 A_DAY = 86_400.0  # seconds
 
 
-class ShownJob(NamedTuple):
+class JobRow(NamedTuple):
     """A job as its folder says."""
 
     folder: Path
@@ -238,7 +238,7 @@ class ShownJob(NamedTuple):
     progress: JobState | None  # None before the job writes any
 
     @classmethod
-    def of(cls, folder: Path, label: Label) -> "ShownJob":
+    def of(cls, folder: Path, label: Label) -> "JobRow":
         """Read the folder of a job."""
         progress = read_state(folder)
         if (folder / FAILURE).is_file():
@@ -306,7 +306,7 @@ def _bar(bleu: float) -> str:
     return BARS[min(int(bleu / 100 * len(BARS)), len(BARS) - 1)]
 
 
-def job_table(jobs: Sequence[ShownJob]) -> Table:
+def job_table(jobs: Sequence[JobRow]) -> Table:
     """Return a row for each job: its label, state, updates, share, speed, BLEU and time left."""
     table = Table(box=None, padding=(0, 1, 0, 0), title_justify="left")
     table.add_column("job", no_wrap=True, overflow="ellipsis", min_width=11)
@@ -318,7 +318,7 @@ def job_table(jobs: Sequence[ShownJob]) -> Table:
     return table
 
 
-def _cells(job: ShownJob) -> list[Text | str]:
+def _cells(job: JobRow) -> list[Text | str]:
     state = job.progress or JobState(doing="")
     left = state.seconds_left if state.doing in (TRAINING, VALIDATION) else None
     return [

@@ -23,7 +23,7 @@ IMPROVING = (
 
 @dataclass(frozen=True)
 class Alarms:
-    """What is alarming about runs."""
+    """The alarms of several runs."""
 
     runs: int  # number of runs that were looked at
     found: dict[AlarmKind, list[str]]

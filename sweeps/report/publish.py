@@ -48,8 +48,8 @@ def write_report(report: Report, out: Path) -> None:
 def write_figures(report: Report, out: Path, enter: Enter = silent) -> None:
     """Write ``figures/`` and then ``comparison.json``, which names all files of the report.
 
-    ``enter`` is told which figures are drawn. Raises ``UserError`` for a section of the user that
-    fails.
+    ``enter`` is called with the figures being drawn. Raises ``UserError`` for a section of the user
+    that fails.
     """
     written = 0
     with ThreadPoolExecutor(1) as thread:  # one figure is drawn while the next is described

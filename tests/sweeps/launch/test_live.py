@@ -27,9 +27,9 @@ from lightning_modules.runs.schema import JobState
 from sweeps.launch.jobs import combinations
 from sweeps.launch.live import (
     MOST_CURVES,
+    JobRow,
     JobView,
     Phase,
-    ShownJob,
     clock,
     job_table,
     labels_of,
@@ -202,7 +202,7 @@ def test_the_file_of_an_interrupted_training_is_not_shown(tmp_path):
 
 def shown(folder, labels):
     console = Console(width=100, file=io.StringIO(), record=True)
-    console.print(job_table([ShownJob.of(folder / str(n), each) for n, each in enumerate(labels)]))
+    console.print(job_table([JobRow.of(folder / str(n), each) for n, each in enumerate(labels)]))
     return [line.split() for line in console.export_text().splitlines()]
 
 
