@@ -1,5 +1,6 @@
 """Files written whole or not at all, locks between processes, places that a command names."""
 
+import fcntl
 import json
 import os
 import re
@@ -108,16 +109,15 @@ def locked(path: Path, on_wait: Callable[[], None] = lambda: None) -> Iterator[N
 
 
 def is_locked(path: Path) -> bool:
-    """Return whether a process holds the lock of ``locked``."""
+    """Return whether a process holds the lock of ``locked``; many may ask at once."""
     if not path.is_file():
         return False
-    from filelock import FileLock, Timeout
-
-    try:
-        with FileLock(path, blocking=False):
-            return False
-    except Timeout:
-        return True
+    with path.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared with others that ask
+        except BlockingIOError:
+            return True
+    return False
 
 
 def write_text(path: Path | str, text: str) -> None:

@@ -5,6 +5,7 @@ import math
 import os
 import signal
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,8 @@ from datamodules.errors import UserError
 from datamodules.files import (
     as_cell,
     check_outputs,
+    is_locked,
+    locked,
     remove_half_written,
     what_is,
     whole_file,
@@ -195,3 +198,18 @@ def test_texts_read_back_and_begin_no_formula(text):
 
 def test_numbers_stay_numbers():
     assert [as_cell(value) for value in (-1, -0.5, None)] == [-1, -0.5, None]
+
+
+def test_a_lock_is_seen_while_it_is_held(tmp_path):
+    path = tmp_path / "lock"
+    assert not is_locked(path)
+    with locked(path):
+        assert is_locked(path)
+    assert not is_locked(path)
+
+
+def test_those_that_ask_at_once_do_not_take_one_another_for_the_holder(tmp_path):
+    path = tmp_path / "lock"
+    path.touch()
+    with ThreadPoolExecutor(8) as askers:
+        assert not any(askers.map(lambda _: is_locked(path), range(4000)))
