@@ -1,4 +1,4 @@
-"""Pages of results: figures equal the recorded ones, and older editions are on one list."""
+"""Pages of results: figures equal the recorded ones, of the corpus as it is."""
 
 import json
 import re
@@ -10,7 +10,6 @@ from datamodules.grammar.corpus import EDITION
 from tests.helpers.commands import ROOT
 from tests.tools.findings import (
     FINDINGS,
-    OLD,
     REGION,
     STATED,
     edition_at,
@@ -20,15 +19,10 @@ from tests.tools.findings import (
     table,
 )
 
-WITHOUT_CORPUS = {"parity.md", "performance.md", "gpu.md", OLD}
+WITHOUT_CORPUS = {"parity.md", "performance.md", "gpu.md"}
 """Pages whose figures do not come from the built-in corpus."""
 RESULTS = FINDINGS / "results"
 PAGES = {page.name: page.read_text(encoding="utf-8") for page in sorted(FINDINGS.glob("*.md"))}
-
-
-def listed() -> dict[str, int]:
-    rows = re.findall(r"^\| \[(\w+\.md)\]\(\1\) \| (\d+) \| \S.* \|$", PAGES[OLD], re.M)
-    return {page: int(edition) for page, edition in rows}
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -38,11 +32,9 @@ def test_figures_equal_the_recorded_ones(page):
 
 
 @pytest.mark.parametrize("page", sorted(PAGES.keys() - WITHOUT_CORPUS))
-def test_a_page_of_an_older_edition_is_on_the_list(page):
-    """After a new edition: make a page anew (docs/project/findings.md), or give a reason there."""
-    [edition] = {int(found) for found in STATED.findall(PAGES[page])}
-    assert edition == listed().get(page, EDITION)
-    assert (edition < EDITION) == (page in listed()) == (f"]({OLD})" in PAGES[page])
+def test_a_page_is_of_the_edition_of_today(page):
+    """After a new edition: make a page anew (docs/project/findings.md), or remove it."""
+    assert {int(found) for found in STATED.findall(PAGES[page])} == {EDITION}
 
 
 def test_every_recorded_result_is_shown():

@@ -21,8 +21,6 @@ from tests.helpers.commands import ROOT
 
 FINDINGS = ROOT / "docs" / "findings"
 CORPUS = "datamodules.grammar.GrammarCorpus"
-OLD = "old_editions.md"
-"""The one list of pages of older editions, with reasons."""
 REGION = re.compile(
     r"^<!-- results: (?P<name>\w+)(?: (?P<table>\S+))? -->$.*?^<!-- end -->$", re.M | re.S
 )
