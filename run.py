@@ -2,6 +2,7 @@
 
 import signal
 import sys
+from collections.abc import Sequence
 
 if __name__ == "__main__" and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     # Until the task is there: NumPy and torch catch a KeyboardInterrupt while they are imported.
@@ -32,9 +33,12 @@ def program() -> None:
     for override in record_overrides(given):  # beside another override, as argparse wants it
         place = next(n for n, each in enumerate(sys.argv) if n and is_override(each))
         sys.argv.insert(place, override)
-    # conf/claims.yaml chooses task=claims.
-    name = "claims" if any(each.startswith("claims=") for each in given) else "config"
-    hydra.main(version_base="1.3", config_path=str(CONF), config_name=name)(main)()
+    hydra.main(version_base="1.3", config_path=str(CONF), config_name=config_name(given))(main)()
+
+
+def config_name(arguments: Sequence[str]) -> str:
+    """Return the file of ``conf`` that a command starts from: ``claims.yaml`` chooses its task."""
+    return "claims" if any(each.startswith("claims=") for each in arguments) else "config"
 
 
 def is_override(argument: str) -> bool:

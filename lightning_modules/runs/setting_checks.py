@@ -263,10 +263,12 @@ def _check_match(values: Mapping[str, Any]) -> None:
 def check_inputs(config: DictConfig, overrides: Iterable[str] = ()) -> None:
     """Raise ``UserError`` for the first file or folder that the task reads and that is missing.
 
-    A task that starts from a run reads only what the command gives: the rest is of the run.
+    A task that starts from a run reads only what the command gives: the rest is of the run. Claims
+    choose what they train on.
     """
     name = tasks().get(str(config.task), "train")
-    given = tuple(map(key_of, overrides)) if "checkpoint" in config else ("",)
+    in_part = "checkpoint" in config or name == "claims"
+    given = tuple(map(key_of, overrides)) if in_part else ("",)
     for key, value in flatten(_without_interpolations(config)).items():
         setting = setting_of(OF_A_CORPUS.sub("data.", key))
         if setting is None or not setting.exists or not _reads(name, key):

@@ -106,7 +106,8 @@ def how_to_read(origin: Mapping[str, str | int]) -> str:
     about = "; ".join(f"{key} {value}" for key, value in origin.items())
     return (
         "Lines: means over seeds; bands: 95% bootstrap intervals; thin bars: lowest to highest "
-        f"seed; hollow marks, which no line reaches: fewer than {THIN}. {about}."
+        "seed; hollow marks, which no line reaches: groups of fewer than "
+        f"{THIN} sentences. {about}."
     )
 
 

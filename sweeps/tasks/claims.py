@@ -344,9 +344,17 @@ def chosen_claims(
     for claim in claims:
         why = claim.why_not(tier)
         if why is None:
-            corpora[claim.name] = choose_corpora(claim, tier, names, on == EVERY)
-            if not corpora[claim.name]:
+            chosen = choose_corpora(claim, tier, names, on == EVERY)
+            judged = [each for each in chosen if claim.margin.unit == "score" or each.attention]
+            corpora[claim.name] = judged
+            if not chosen:
                 why = f"is not for corpora={on}: its file names other corpora or languages"
+            elif not judged:
+                unknown = ", ".join(each.name for each in chosen)
+                why = (
+                    "has a margin in shares of what attention brings, which "
+                    f"conf/claim/corpora.yaml does not know of {unknown}"
+                )
         if why is not None:
             skipped.append(SkippedClaim(claim, why))
     if len(skipped) == len(claims):

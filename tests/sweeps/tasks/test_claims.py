@@ -48,6 +48,10 @@ LAPTOP = ["claims=cho2014", "tier=laptop"]
         ([*LAPTOP, "roots.canlaw=/nowhere"], "roots.canlaw=/nowhere"),
         ([*LAPTOP, "registration=conf/config.yaml"], "config.yaml: no registration; give a file"),
         ([*LAPTOP, "tune=true", "register=true"], "tune=true and register: give one of them"),
+        (
+            ["claims=luong2015.attention", "tier=bench"],
+            "corpora.yaml does not know of multi30k",
+        ),
     ],
 )
 def test_a_mistake_is_one_line(given, message, tmp_path):
@@ -62,6 +66,13 @@ def test_a_plan_trains_nothing(tmp_path, capsys):
     assert "missing: 20 of 5 trainings" in printed  # four rungs of five seeds
     assert "cho2014.falls_with_length" in printed
     assert not list(tmp_path.rglob("result.json"))
+
+
+def test_a_plan_on_files_reads_no_other_folder(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    given = ["tier=bench", "plan=true", "hydra/launcher=basic", f"roots.multi30k={tmp_path}"]
+    assert in_process("claims=bahdanau2015.figure2_gap", *given) == 0
+    assert "missing: 18 of 6 trainings" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_registration_trains_nothing_and_is_read_again(tmp_path, capsys):
