@@ -7,6 +7,7 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import takewhile
 
 from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.metrics.lengths import Bounds
@@ -160,12 +161,16 @@ def headline(groups: Sequence[GroupTests], train_limits: Collection[int]) -> lis
 
 
 def _best(group: GroupTests) -> Iterator[Finding]:
-    """Name the system with the highest BLEU, and its lead over the next, where tests find one."""
+    """Name the system with the highest BLEU, and its lead over the next, where tests find one.
+
+    A system that varies much may be far behind without a significant difference: it is not among
+    the first if a system above it is behind.
+    """
     best, *others = group.ranked
     leads_over = {each: group.test(best, each, WHOLE) for each in others}
     tested = {each: lead for each, lead in leads_over.items() if lead is not None}
     behind = [each for each, lead in tested.items() if differ(lead)]
-    alike = [each for each in tested if each not in behind]
+    alike = list(takewhile(lambda each: each not in behind, tested))
     if not tested:
         return
     if not behind:

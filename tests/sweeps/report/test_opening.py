@@ -17,9 +17,9 @@ from lightning_modules.metrics.text_metrics import Bleu
 from sweeps.comparison.evaluation import evaluate
 from sweeps.comparison.numbers import format_duration
 from sweeps.comparison.record import Origin
-from sweeps.comparison.significance_tables import significance_tests
+from sweeps.comparison.significance_tables import differ, significance_tests
 from sweeps.report.findings import ONE_TRAINING, TESTS_OF_ONE_TRAINING
-from sweeps.report.headline import answer, group_tests, headline
+from sweeps.report.headline import WHOLE, answer, group_tests, headline
 from sweeps.report.html import render_report
 from sweeps.report.page_top import QUESTION, PageTop
 from sweeps.report.report import make_report
@@ -358,6 +358,23 @@ def test_systems_that_are_alike_share_the_first_place():
     assert "and “the b, labelled” with" in best.claim
     assert "whose order is not shown" in best.claim
     assert "“the c, labelled”, the next" in best.claim
+
+
+def test_a_system_that_varies_much_is_not_among_the_first():
+    steady, crossing = system("a", "steady", (1, 2, 3)), system("b", "crossing", (1, 2, 3))
+    nothing = [""] * len(made_test().references)
+    failed = [
+        Output(seed, nothing, statistics_of(nothing, made_test().references), [Bleu()])
+        for seed in (2, 3)
+    ]
+    varied = System("c", made_test(), [*system("c", "steady").outputs, *failed], "the c, labelled")
+    evaluation = evaluate([steady, crossing, varied], LENGTHS)
+    tests = significance_tests(evaluation)["bleu"]
+    [group] = group_tests(evaluation, tests)
+    assert [each.name for each in group.ranked] == ["a", "b", "c"]
+    assert not differ(group.test(steady, varied, WHOLE))
+    best, *_ = headline([group], ())
+    assert best.short == "“the a, labelled” has the highest BLEU"
 
 
 def test_a_difference_that_one_of_two_tests_finds_is_not_told():
