@@ -24,6 +24,7 @@ function wordLine(name, words) {
     ...parts.map(([text, mark]) => mark ? element("mark", {className: mark, textContent: text}) : text)));
   const line = element("div", {className: "line", role: "toolbar", ariaLabel: name, dir: "auto"},
     ...buttons.flatMap(button => [button, " "]));
+  if (!words.length) line.append(element("em", {className: "soft", textContent: "nothing"}));
   line.addEventListener("focusin", ({target}) => {
     for (const button of buttons) button.tabIndex = button === target ? 0 : -1;
   });

@@ -13,7 +13,7 @@ from sweeps.comparison.collect import Comparison
 from sweeps.comparison.evaluation import evaluate
 from sweeps.report.failure_gallery import failure_gallery
 from sweeps.report.findings import Findings
-from sweeps.report.html import packed
+from sweeps.report.html import environment, packed
 from sweeps.report.sections import sentence_table
 from sweeps.report.sections.failures import Failures
 from sweeps.report.sections.seeds import SeedSpread
@@ -50,6 +50,12 @@ def test_an_example_is_that_of_the_middle(findings):
     assert example.reference == made_test().references[example.number]
     assert "".join(text for text, _ in example.parts).split()[:6] == (example.reference.split()[:6])
     assert {mark for _, mark in example.parts} == {"", "loop"}
+
+
+def test_an_empty_translation_is_said_to_be_nothing():
+    macros = environment().get_template("macros.html.j2").module
+    assert "nothing" in macros.marked(diff_parts("", "a b", PLAIN))
+    assert "nothing" not in macros.marked(diff_parts("a", "a b", PLAIN))
 
 
 def test_loops_are_shaded_where_a_translation_repeats_itself():
