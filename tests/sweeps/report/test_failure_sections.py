@@ -3,6 +3,7 @@
 import json
 import zlib
 from base64 import b64decode
+from typing import Any
 
 import numpy as np
 import pytest
@@ -53,7 +54,7 @@ def test_an_example_is_that_of_the_middle(findings):
 
 
 def test_an_empty_translation_is_said_to_be_nothing():
-    macros = environment().get_template("macros.html.j2").module
+    macros: Any = environment().get_template("macros.html.j2").module
     assert "nothing" in macros.marked(diff_parts("", "a b", PLAIN))
     assert "nothing" not in macros.marked(diff_parts("a", "a b", PLAIN))
 
