@@ -13,7 +13,7 @@ from omegaconf import DictConfig
 from attention_bench.attention_map import AttentionMap
 from datamodules.errors import UserError
 from lightning_modules.runs.files import read_curve, read_history, read_predictions, read_result
-from lightning_modules.runs.job import label_of, label_with_changes, quoted
+from lightning_modules.runs.job import label_of, label_with_changes, quoted, run_label
 from lightning_modules.runs.schema import Result
 from sweeps.launch.compose import task_settings
 
@@ -167,7 +167,7 @@ class Run:
 
     def _repr_html_(self) -> str:
         scores: str = self.scores.to_html(float_format="{:.2f}".format, na_rep="")
-        about = f"{self.label}, seed {self.result.seed}: {self.folder}"
+        about = f"{run_label(self.label, self.result.seed)}: {self.folder}"
         return f"<p>{escape(about)}</p>{scores}"
 
 

@@ -13,6 +13,8 @@ Width = float | Literal["container"]
 INCH = 72
 WIDE = 4.5 * INCH  # width from which on labels fit beside the lines
 KEY = 500  # size of the keys of dashed lines: long enough for their dashes
+TRAINING = "datum.system + ', seed ' + datum.seed"
+"""The name of a training, as ``run_label`` writes it, as an expression of Vega."""
 GREY = "#6b6b6b"
 """Colour of what is no system: rules, baselines, notes."""
 

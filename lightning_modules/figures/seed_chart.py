@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import altair as alt
 
-from lightning_modules.figures.charts import Chart, Width, data_of, style_of, tooltip
+from lightning_modules.figures.charts import TRAINING, Chart, Width, data_of, style_of, tooltip
 from lightning_modules.figures.lines import finish_chart, looks_scales
 from lightning_modules.figures.system_looks import LONGEST_LABEL, renamed, short_labels
 from lightning_modules.metrics.bootstrap import Estimate
@@ -67,8 +67,9 @@ def seed_chart(
             y=y,
             color=hue,
             shape=alt.Shape("system:N", scale=shape, legend=None),
-            tooltip=tooltip("system", numbers={"seed": "seed", "score": title}),
-        ),
+            tooltip=tooltip("training", numbers={"score": title}),
+        )
+        .transform_calculate(training=TRAINING),
     )
     said = " ".join(
         f"{label}: {', '.join(f'{score:.1f}' for score in scores[label][0].seeds)}."

@@ -71,6 +71,11 @@ def _says(label: str, override: str) -> bool:
     return re.search(rf"(?<![\w.]){value}(?![\w.])", label) is not None
 
 
+def run_label(label: str, seed: int) -> str:
+    """Return what people read of one training: the label of its system, and its seed."""
+    return f"{label}, seed {seed}"
+
+
 def in_words(value: str) -> str:
     """Return a kind of score or window as papers write it; the name of a user's class stays."""
     words = {"local_m": "local-m", "local_p": "local-p", "scaled_dot": "scaled dot"}

@@ -26,6 +26,7 @@ from lightning_modules.metrics.text_metrics import TEXT_METRICS, Bleu
 from lightning_modules.metrics.word_alignment import Gold, parse_gold
 from lightning_modules.metrics.words import WordRules, WordSettings, tokens
 from lightning_modules.runs.files import BrokenFileError, RunScores
+from lightning_modules.runs.job import run_label
 from lightning_modules.runs.paths import PREDICTIONS
 from lightning_modules.runs.schema import Result
 
@@ -150,6 +151,11 @@ class RunOutput:
     output: Output
     name: str = ""  # key of the system in a comparison; its seeds share the name
     label: str = ""  # what people read in place of the name
+
+    @property
+    def training(self) -> str:
+        """What people read of this one training."""
+        return run_label(self.label, self.result.seed)
 
 
 class EvalSetCache:

@@ -6,6 +6,7 @@ from functools import cached_property
 
 from lightning_modules.figures.charts import Chart, Width
 from lightning_modules.metrics.curves import curve_points, format_csv
+from lightning_modules.runs.job import run_label
 from lightning_modules.runs.schema import Result
 from lightning_modules.testing.output_suspicions import suspicions_of_output
 from sweeps.comparison.collect import Comparison
@@ -121,7 +122,7 @@ class Findings:
     def alarms(self) -> Alarms | None:
         """What says that trainings have learned too little; None where nothing does."""
         runs = self.comparison.runs
-        names = ["" if self.alone else f"{run.label} seed {run.result.seed}" for run in runs]
+        names = ["" if self.alone else run.training for run in runs]
         return alarms_over(zip(names, (run.result for run in runs), strict=True))
 
     @cached_property
@@ -207,21 +208,19 @@ class Findings:
         runs = self.comparison.runs
         corpora = [each for run in runs for each in run.result.data.suspicions]
         trainings = [
-            f"{run.label} seed {run.result.seed}: {each}"
-            for run in runs
-            for each in run.result.training.suspicions
+            f"{run.training}: {each}" for run in runs for each in run.result.training.suspicions
         ]
         found = {CORPUS: list(dict.fromkeys(corpora)), TRAININGS: trainings}
         if self.alone:  # which has looked at its translations
             [run] = runs
-            of_run = [f"{run.label} seed {run.result.seed}: {s}" for s in run.result.suspicions]
+            of_run = [f"{run.training}: {s}" for s in run.result.suspicions]
             found[quote(self.evaluation.systems[0])] = of_run
             return {text: lines for text, lines in found.items() if lines}
         for system in self.evaluation.systems:
             test, of_system = system.test, found.setdefault(quote(system), [])
             for output in system.outputs:
                 for each in suspicions_of_output(test, output.hypotheses):
-                    of_system.append(f"{system.label} seed {output.seed}: {each}")
+                    of_system.append(f"{run_label(system.label, output.seed)}: {each}")
         return {text: lines for text, lines in found.items() if lines}
 
     @property

@@ -8,7 +8,7 @@ from omegaconf import DictConfig
 from rich.console import Console
 
 from lightning_modules.figures.lines import draw_lines
-from lightning_modules.runs.job import command, given_overrides
+from lightning_modules.runs.job import command, given_overrides, run_label
 from lightning_modules.runs.redaction import redacted
 from lightning_modules.runs.schema import Accuracies, Accuracy
 from lightning_modules.tasks import contrast as task
@@ -49,7 +49,7 @@ def contrast_page(found: task.FoundContrast, given: str) -> TaskPage:
     answer, *_ = task.summary_lines(summary)
     drawn = {} if lines is None else {task.CHART: draw_lines(lines, "container")}
     return TaskPage(
-        title=f"{found.label}, seed {summary.seed}: right translations against wrong ones",
+        title=f"{run_label(found.label, summary.seed)}: right translations against wrong ones",
         answer=f"{answer.partition(';')[0]}.",
         facts={"Pairs": summary.set, "Search": summary.search, "Command": given},
         parts=[

@@ -9,7 +9,7 @@ from omegaconf import DictConfig
 from datamodules.errors import UserError
 from datamodules.files import STREAM, check_outputs, write_text
 from lightning_modules.runs.files import BrokenFileError, read_predictions, read_result
-from lightning_modules.runs.job import label_of, label_with_changes, search_in_words
+from lightning_modules.runs.job import label_of, label_with_changes, run_label, search_in_words
 from lightning_modules.runs.paths import PREDICTIONS
 from lightning_modules.runs.setting_checks import check_arguments
 from lightning_modules.tasks.progress import sentence_count
@@ -100,13 +100,11 @@ def names_of(runs: Sequence[TrainedModel]) -> list[tuple[str, str]]:
     Where labels are equal, the seed tells runs apart, and else the folder.
     """
     labels = [_label(run) for run in runs]
-    seeds = [f" seed {run.config.seed}" for run in runs]
-    folders = [f" ({run.folder})" for run in runs]
-    for endings in (seeds, folders):
+    for told_apart in (_with_seed, _with_folder):
         counts = Counter(labels)
         labels = [
-            label + ending if counts[label] > 1 else label
-            for label, ending in zip(labels, endings, strict=True)
+            told_apart(label, run) if counts[label] > 1 else label
+            for label, run in zip(labels, runs, strict=True)
         ]
     [(most, count)] = Counter(labels).most_common(1)
     if count > 1:
@@ -116,6 +114,14 @@ def names_of(runs: Sequence[TrainedModel]) -> list[tuple[str, str]]:
         (label if variants.count(variant) > 1 else variant, label)
         for variant, label in zip(variants, labels, strict=True)
     ]
+
+
+def _with_seed(label: str, run: TrainedModel) -> str:
+    return run_label(label, run.config.seed)
+
+
+def _with_folder(label: str, run: TrainedModel) -> str:
+    return f"{label} ({run.folder})"
 
 
 def _label(run: TrainedModel) -> str:

@@ -36,7 +36,7 @@ class AttentionOverTraining(Section):
             except BrokenFileError as error:
                 log.warning("%s; left out of the attention over training", error)
                 continue
-            of = "" if self.findings.alone else f"{run.label} seed {run.result.seed}, "
+            of = "" if self.findings.alone else f"{run.training}, "
             if history is not None:
                 moments = [moment(validation, points) for validation in history.validations]
                 found += [

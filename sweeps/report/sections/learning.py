@@ -9,7 +9,15 @@ from typing import Any, Literal, NamedTuple
 import altair as alt
 from typing_extensions import override
 
-from lightning_modules.figures.charts import KEY, Chart, Width, data_of, highlighting, style_of
+from lightning_modules.figures.charts import (
+    KEY,
+    TRAINING,
+    Chart,
+    Width,
+    data_of,
+    highlighting,
+    style_of,
+)
 from lightning_modules.figures.lines import finish_chart, looks_scales, rounded_out
 from lightning_modules.figures.system_looks import end_labels, labels_fit, legend_of, letter_colours
 from lightning_modules.figures.text_sizes import fitted
@@ -241,21 +249,24 @@ def _figure(
         scale=alt.Scale(domain=list(x_ends), nice=False),
         axis=alt.Axis(grid=False, tickCount=6, format="~s"),
     )
-    base = alt.Chart().encode(
-        x=x,
-        y=alt.Y(
-            "value:Q", title=y_title, scale=alt.Scale(domain=list(ends), nice=False, zero=False)
-        ),
-        color=alt.Color("system:N", title=None, scale=colour, legend=legend),
-        detail=["seed:N", "what:N"],
-        opacity=clear,
-        tooltip=[
-            alt.Tooltip("system:N"),
-            alt.Tooltip("seed:N"),
-            alt.Tooltip("what:N"),
-            alt.Tooltip("value:Q", format=".3~f"),
-            alt.Tooltip(f"{pace}:Q", title=TITLES[pace], format=",.6~r"),
-        ],
+    base = (
+        alt.Chart()
+        .transform_calculate(training=TRAINING)
+        .encode(
+            x=x,
+            y=alt.Y(
+                "value:Q", title=y_title, scale=alt.Scale(domain=list(ends), nice=False, zero=False)
+            ),
+            color=alt.Color("system:N", title=None, scale=colour, legend=legend),
+            detail=["seed:N", "what:N"],
+            opacity=clear,
+            tooltip=[
+                alt.Tooltip("training:N"),
+                alt.Tooltip("what:N"),
+                alt.Tooltip("value:Q", format=".3~f"),
+                alt.Tooltip(f"{pace}:Q", title=TITLES[pace], format=",.6~r"),
+            ],
+        )
     )
     lines, note = base.mark_line(strokeWidth=style.line), "One line a seed."
     if losses:

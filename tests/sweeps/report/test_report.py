@@ -271,12 +271,12 @@ def test_a_translation_without_words_has_no_chart(tmp_path):
     report = report_of([tmp_path / "0", make_run(tmp_path / "1", "luong")])
     sources = "; ".join(f"“{source}”" for source in examples_of(TEXT.sources))
     told = f"{len(silent)} of {len(silent)} translations are empty: {sources}"
-    assert f"bahdanau seed 1: {told}" in render_report(report)
+    assert f"bahdanau, seed 1: {told}" in render_report(report)
     [summary] = [part for part in report.parts if part.name == "summary"]
-    assert f"warning, bahdanau seed 1: {told}" in summary.lines
+    assert f"warning, bahdanau, seed 1: {told}" in summary.lines
     console = Console(width=300, file=io.StringIO(), color_system=None, record=True)
     print_findings(report.findings, console)
-    found = f"looks wrong: translations of “bahdanau”: bahdanau seed 1: {told.partition(': ')[0]}"
+    found = f"looks wrong: translations of “bahdanau”: bahdanau, seed 1: {told.partition(': ')[0]}"
     assert found in console.export_text()
 
 

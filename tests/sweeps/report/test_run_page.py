@@ -131,7 +131,7 @@ def test_the_page_has_what_a_run_is_asked_for(run):
         "Ten translations, from short to long",
         "Size and speed",
         "python run.py model=luong seed=1",
-        "luong seed 1: it looks odd",
+        "luong, seed 1: it looks odd",
         "learning rate",
         "How attention forms",
     ):
@@ -363,7 +363,7 @@ def test_alarms_open_page_and_answer_of_a_comparison(tmp_path):
     opening = ("too-little-learned", "still-improving", "answer")
     places = [page.index(f'id="{id}"') for id in opening]
     assert places == sorted(places)
-    assert "none seed 1 (BLEU 12.3 at 1–10 words, phrase table 45.6)" in page
+    assert "none, seed 1 (BLEU 12.3 at 1–10 words, phrase table 45.6)" in page
     [summary] = [part for part in make_report(findings, REPORT).parts if part.name == "summary"]
     assert summary.lines[0] == alarms.title
     assert summary.lines[2] == alarms.improving

@@ -30,9 +30,9 @@ def test_equal_labels_get_their_seeds_and_then_their_folders(tmp_path):
         run("bahdanau", "Bahdanau", 2, "d"),
     ]
     names = names_of(runs)
-    last = [f"Bahdanau seed 2 ({tmp_path / folder})" for folder in "cd"]
-    assert [label for _, label in names] == ["Bahdanau seed 1", "Transformer", *last]
-    assert [name for name, _ in names] == ["Bahdanau seed 1", "transformer", *last]
+    last = [f"Bahdanau, seed 2 ({tmp_path / folder})" for folder in "cd"]
+    assert [label for _, label in names] == ["Bahdanau, seed 1", "Transformer", *last]
+    assert [name for name, _ in names] == ["Bahdanau, seed 1", "transformer", *last]
     with refused("is given twice"):
         names_of([runs[0], runs[0]])
 
