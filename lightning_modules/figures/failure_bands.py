@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any, Literal
+from typing import Any, NamedTuple
 
 import altair as alt
+import numpy as np
 
 from lightning_modules.figures.charts import (
     WIDE,
@@ -17,7 +18,7 @@ from lightning_modules.figures.charts import (
     tooltip,
 )
 from lightning_modules.figures.lines import finish_chart
-from lightning_modules.figures.system_looks import AXIS, legend_of, short_labels
+from lightning_modules.figures.system_looks import AXIS, LINE_HEIGHT, ROOMY, legend_of, short_labels
 from lightning_modules.figures.text_sizes import fitted, text_width
 from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.metrics.failures import TranslationKind
@@ -32,10 +33,11 @@ LOOKS: Mapping[TranslationKind, tuple[str, str]] = {
 }
 """Colours of a band and of its letters. No system has them; in grey, neighbours differ too."""
 HEIGHT, SMALL = 190, 90  # of a panel on the page and in a file
-LEAST_LABELLED = 11  # percent of the highest point of a band that has room for its label
+NARROWEST = 290  # width of a panel's plot on a phone; a text that fits there fits anywhere
+MIDDLES = 60  # places at which a text is tried
 SUBJECT = "How the translations fail, by length."
 GAP = 12  # between the panels of a file, in points
-BAR = 60  # width of the bar where there is one length group alone
+BAR = 140  # width of the bar where there is one length group alone
 
 
 @dataclass(frozen=True)
@@ -141,14 +143,15 @@ def _layers(
     if len(bands.shares) > 1:
         drawn = data.mark_area(stroke="white", strokeWidth=0.75)
     else:
-        drawn = data.mark_bar(size=BAR, stroke="white", strokeWidth=0.75)
+        size = BAR if room is None else 0.8 * room
+        drawn = data.mark_bar(size=size, stroke="white", strokeWidth=0.75)
     numbers = {"sentences": "sentences", **{label: f"{label} (%)" for label in kinds}}
     pointed = (
         alt.Chart(data_of(bands.said))
         .mark_rule(strokeWidth=24, opacity=0, aria=False)
         .encode(x=x, tooltip=tooltip("lengths", numbers=numbers))
     )
-    texts = list(_texts(bands, rows, x)) if on_page else []
+    texts = list(_texts(bands, x)) if on_page else []
     return [drawn, *texts, pointed]
 
 
@@ -193,30 +196,59 @@ def _rounded(bands: Bands) -> list[tuple[Bounds, float]]:
     return [(bounds, round(place, 2)) for bounds, place in bands.places.items()]
 
 
-def _texts(bands: Bands, rows: Sequence[Mapping[str, Any]], x: alt.X) -> Iterator[alt.Chart]:
-    """Yield the name of each band that has room for it, where the band is highest."""
-    places = [place for _, place in _rounded(bands)]
+def _texts(bands: Bands, x: alt.X) -> Iterator[alt.Chart]:
+    """Yield the name of each band that has room for it, where it has most room."""
+    style, (first, last) = style_of("container"), _ends(bands)
     for kind in TranslationKind:
-        highest = max(
-            (row for row in rows if row["kind"] == kind.label), key=lambda row: float(row["share"])
-        )
-        if highest["share"] < LEAST_LABELLED:
+        width = ROOMY * text_width(kind.label, style.type) / NARROWEST * (last - first)
+        found = _roomiest(_edges(bands, kind), width)
+        if found is None or found.high - found.low < 100 * LINE_HEIGHT * style.type / HEIGHT:
             continue
-        align: Literal["left", "center", "right"] = "center"
-        if len(places) > 1 and highest["place"] in (places[0], places[-1]):  # runs inwards
-            align = "left" if highest["place"] == places[0] else "right"
-        name = {
-            "name": kind.label,
-            "place": highest["place"],
-            "from": (highest["from"] + highest["to"]) / 2,
-        }
+        row = {"name": kind.label, "place": found.place, "from": (found.low + found.high) / 2}
         yield (
-            alt.Chart(data_of([name]))
-            .mark_text(
-                align=align,
-                dx={"left": 4, "center": 0, "right": -4}[align],
-                color=LOOKS[kind][1],
-                fontSize=style_of("container").type,
-            )
+            alt.Chart(data_of([row]))
+            .mark_text(color=LOOKS[kind][1], fontSize=style.type)
             .encode(x=x, y="from:Q", text="name:N")
         )
+
+
+class _Edge(NamedTuple):
+    """The ends of a band at a place of the axis, in percent."""
+
+    place: float
+    low: float
+    high: float
+
+
+def _edges(bands: Bands, kind: TranslationKind) -> list[_Edge]:
+    """Return the corners of a band; those of a bar, where there is one length group alone."""
+    edges = [
+        _Edge(row["place"], row["from"], row["to"])
+        for row in bands.rows
+        if row["kind"] == kind.label
+    ]
+    if len(edges) > 1:
+        return edges
+    [bar] = edges
+    first, last = _ends(bands)
+    half = BAR / NARROWEST * (last - first) / 2
+    return [bar._replace(place=bar.place + side) for side in (-half, half)]
+
+
+def _roomiest(edges: Sequence[_Edge], width: float) -> _Edge | None:
+    """Return the middle and the ends of the highest box of this width inside a band, if any.
+
+    The ``width`` is in units of the axis of lengths.
+    """
+    places, lows, highs = np.array(edges).T
+    half = width / 2
+    if places[-1] - places[0] < width:
+        return None
+    boxes: list[_Edge] = []
+    for middle in np.linspace(places[0] + half, places[-1] - half, MIDDLES):
+        left, right = middle - half, middle + half
+        inside = (left < places) & (places < right)
+        corners = [left, *places[inside], right]
+        low, high = np.interp(corners, places, lows).max(), np.interp(corners, places, highs).min()
+        boxes.append(_Edge(float(middle), float(low), float(high)))
+    return max(boxes, key=lambda box: box.high - box.low)

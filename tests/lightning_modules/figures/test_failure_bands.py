@@ -1,14 +1,17 @@
 """Bands of failures: they fill the panel, and their names stand inside."""
 
+import numpy as np
 import pytest
 
 from lightning_modules.figures.failure_bands import (
-    LEAST_LABELLED,
+    HEIGHT,
     LOOKS,
+    NARROWEST,
     Bands,
     failure_panel,
     failure_panels,
 )
+from lightning_modules.figures.text_sizes import text_width
 from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.metrics.failures import TranslationKind
 from lightning_modules.metrics.lengths import Bounds
@@ -50,22 +53,53 @@ def test_every_kind_has_a_look_and_a_description_in_words():
     )
 
 
-@pytest.mark.parametrize("bounds", [tuple(SHARES), tuple(SHARES)[:1]])
-def test_a_panel_names_the_bands_that_have_room(bounds):
+def named(spec):
+    """The names that stand in bands, with their places."""
+    values = list(spec.get("datasets", {}).values())
+    values += [each["data"]["values"] for each in spec["layer"] if "values" in each.get("data", {})]
+    return {row["name"]: row for data in values for row in data if "name" in row}
+
+
+@pytest.mark.parametrize(
+    ("bounds", "names"),
+    [
+        (tuple(SHARES), {"right", "wrong words", "too long or looping"}),
+        (tuple(SHARES)[:1], {"right", "wrong words", "too short"}),
+    ],
+)
+def test_a_panel_names_the_bands_that_have_room(bounds, names):
     """One length group alone is a bar, since an area would have no width."""
     spec = failure_panel(bands(bounds=bounds), "Length", "A note.").to_dict()
     marks = [layer["mark"]["type"] for layer in spec["layer"]]
     assert marks[0] == ("area" if len(bounds) > 1 else "bar")
-    assert "text" in marks
-    values = list(spec.get("datasets", {}).values())
-    values += [each["data"]["values"] for each in spec["layer"] if "values" in each.get("data", {})]
-    names = {row["name"] for data in values for row in data if "name" in row}
-    expected = {
-        kind.label
-        for kind in TranslationKind
-        if max(SHARES[each][kind] for each in bounds) >= LEAST_LABELLED
-    }
-    assert names == expected
+    assert named(spec).keys() == names
+
+
+def test_a_name_lies_inside_its_band_along_its_whole_length():
+    """Of five groups, the last has a third of its translations too long: a wedge without room."""
+    shares = [[60, 30, 0, 5, 5], [60, 30, 0, 5, 5], [30, 60, 0, 5, 5], [80, 10, 0, 5, 5]]
+    every = [Bounds(10 * n + 1, 10 * n + 10) for n in range(5)]
+    of = Bands(
+        "a system",
+        {
+            each: {k: Estimate(float(s)) for k, s in zip(TranslationKind, found, strict=True)}
+            for each, found in zip(every, [*shares, [40, 10, 0, 10, 40]], strict=True)
+        },
+        {each: float(each.low) for each in every},
+        dict.fromkeys(every, 40),
+    )
+    found = named(failure_panel(of, "Length", "A note.").to_dict())
+    assert found.keys() == {"right", "wrong words"}
+    for kind, row in found.items():
+        corners = [each for each in of.rows if each["kind"] == kind]
+        half = text_width(kind, 12) / NARROWEST * 40 / 2
+        for place in np.linspace(row["place"] - half, row["place"] + half, 50):
+            low, high = (
+                np.interp(place, [c["place"] for c in corners], [c[end] for c in corners])
+                for end in ("from", "to")
+            )
+            room = 100 * 12 / HEIGHT / 2  # half a line of type
+            assert low <= row["from"] - room < row["from"] + room <= high
 
 
 @pytest.mark.parametrize(("width", "columns"), [(TEXT_WIDTH, 3), (COLUMN, 2)])
