@@ -20,6 +20,12 @@ LOOKS = {
     "undecided": (GREY, "cross"),
 }
 """Colour and mark of each outcome. What is not a fair test has no effect that says anything."""
+KEYS = {
+    "95% interval": (GREY, "M-1,-.13L1,-.13L1,.13L-1,.13Z"),
+    "reported in the paper": ("#000000", "M0,-1L1,0L0,1L-1,0ZM0,-.7L-.7,0L0,.7L.7,0Z"),
+    "too small to count": ("#e7e7e7", "M-1,-1L1,-1L1,1L-1,1Z"),
+}
+"""Colour and mark of what else the legend explains: a whisker, an open diamond, the band."""
 TICKS = (-100, -30, -10, -3, -1, 0, 1, 3, 10, 30, 100)
 ROW, NAMED_ROW = 3, 1.5
 """Heights of a row with a statement, on the page, and with a name, as multiples of the type."""
@@ -115,12 +121,13 @@ def _rules() -> Iterator[Chart]:
 
 def _effects(y: alt.Y, style: Style, page: bool, fitting: int) -> tuple[Chart, Chart]:
     """Return the intervals, and the marks on them; a file's legend has ``fitting`` columns."""
-    outcomes = list(LOOKS)
-    colours, shapes = ([look[part] for look in LOOKS.values()] for part in (0, 1))
+    explained = LOOKS | KEYS
+    colours, shapes = ([look[part] for look in explained.values()] for part in (0, 1))
     columns = alt.ExprRef(f"{ROOM} ? {len(LOOKS)} : 2") if page else fitting
     legend = alt.Legend(orient="top", title=None, columns=columns)
     numbers = {"effect": "effect", "low": "95% from", "high": "to"}
-    colour = alt.Color("outcome:N", scale=alt.Scale(domain=outcomes, range=colours), legend=legend)
+    scales = [alt.Scale(domain=list(explained), range=looks) for looks in (colours, shapes)]
+    colour = alt.Color("outcome:N", scale=scales[0], legend=legend)
     base = alt.Chart().encode(
         y=y, color=colour, tooltip=tooltip("claim", "statement", "outcome", numbers=numbers)
     )
@@ -134,8 +141,7 @@ def _effects(y: alt.Y, style: Style, page: bool, fitting: int) -> tuple[Chart, C
     )
     intervals = base.mark_rule(strokeWidth=style.line).encode(x=x, x2="high:Q")
     marks = base.mark_point(size=1.4 * style.mark, filled=True, opacity=1).encode(
-        x="effect:Q",
-        shape=alt.Shape("outcome:N", scale=alt.Scale(domain=outcomes, range=shapes), legend=legend),
+        x="effect:Q", shape=alt.Shape("outcome:N", scale=scales[1], legend=legend)
     )
     return intervals, marks
 

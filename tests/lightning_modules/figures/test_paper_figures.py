@@ -206,6 +206,13 @@ def test_baselines_are_named_at_their_ends_or_in_the_legend():
         assert all(texts.count(name) == 1 for name in BASELINES), (width, texts)
 
 
+def test_the_legend_of_a_forest_explains_whiskers_diamonds_and_the_band():
+    for width in WIDTHS:
+        texts = [box.what for box in boxes(vl_convert.vegalite_to_svg(as_spec(forest(width))))]
+        for what in ("supported", "95% interval", "reported in the paper", "too small to count"):
+            assert texts.count(what) == 1, (width, what, texts)
+
+
 def test_bars_of_any_two_systems_differ_in_grey():
     shapes = [fill.rpartition("-")[0] for fill in hatches_of(LABELS).values()]
     assert all(one != other for one, other in combinations(shapes, 2))
