@@ -22,6 +22,7 @@ MOST_ROWS = 45
 LONGEST_TEXT = 80  # characters of a text in a LaTeX table; the other files have all
 WIDE = 6  # columns from which a LaTeX table is as wide as the page
 NARROWEST = 8  # characters of a line of a title in LaTeX, where the cells are narrower
+MOST_LINES = 3  # of a title in LaTeX
 SMALL = 0.7  # width of what stands beneath a number, in small type
 LATEX = r"""% Needs \usepackage{{booktabs,graphicx}}.
 \begin{{{environment}}}
@@ -177,14 +178,19 @@ def _latex_lines(cells: Sequence[_LatexCell]) -> Iterator[list[str]]:
 
 
 def _latex_title(column: Column, cells: Sequence[_LatexCell]) -> str:
-    """Return a title in lines that are about as wide as the cells below."""
+    """Return a title in a few lines that are, if they can, about as wide as the cells below."""
     widths = [max(len(cell.value), SMALL * len(cell.beneath)) for cell in cells]
     width = max(NARROWEST, int(max(widths, default=0)))
-    lines = textwrap.wrap(column.title, width, break_long_words=False, break_on_hyphens=False)
+    while len(lines := _wrapped(column.title, width)) > MOST_LINES:
+        width += 1
     if len(lines) < 2:
         return latex_text(column.title)
     side = "l" if column.kind == "text" else "r"
     return rf"\shortstack[{side}]{{" + r"\\".join(map(latex_text, lines)) + "}"
+
+
+def _wrapped(title: str, width: int) -> list[str]:
+    return textwrap.wrap(title, width, break_long_words=False, break_on_hyphens=False)
 
 
 def _shortened(text: str) -> str:

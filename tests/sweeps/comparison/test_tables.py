@@ -7,6 +7,8 @@ import re
 import unicodedata
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lightning_modules.figures.charts import as_spec
 from lightning_modules.metrics.bootstrap import Estimate
@@ -30,7 +32,7 @@ from sweeps.comparison.table_files import (
 from sweeps.comparison.tables import Column, Table
 from sweeps.report.report import make_report
 from tests.helpers.run_folders import REPORT, TEXT, findings_of, make_run, text
-from tests.sweeps.comparison.pdflatex import assert_compiles, pdflatex
+from tests.sweeps.comparison.pdflatex import ACL, assert_compiles, pdflatex
 
 
 @pytest.mark.parametrize(
@@ -237,7 +239,7 @@ def test_every_format_of_every_table_tells_its_origin(report):
 
 
 @pdflatex
-@pytest.mark.parametrize("of", ["article", "twocolumn,article"])
+@pytest.mark.parametrize("of", ["article", "twocolumn,article", ACL])
 def test_every_table_of_a_report_compiles_within_the_line(report, tmp_path, of):
     assert_compiles(tmp_path, report.tables.values(), of)
 
@@ -275,7 +277,7 @@ HOSTILE = [
     "x" * 20,
 ]
 NAMES = ["none", "bahdanau", "luong_global,model.attention.score=general", "transformer"]
-CLASSES = ["article", "twocolumn,article"]
+CLASSES = ["article", "twocolumn,article", ACL]
 
 
 def paper_table(columns, rows, name="example", note=""):
@@ -375,7 +377,16 @@ def test_numbers_stand_on_the_right_and_the_best_of_a_column_is_bold():
 def test_a_long_title_stands_in_lines_above_its_numbers():
     columns = [Column("system", "system"), Column("n", "falls below 80% of its best at", "number")]
     text = as_latex(paper_table(columns, [["a", 41.0]]))
-    assert r"\shortstack[r]{falls\\below\\80\% of\\its best\\at}" in text
+    assert r"\shortstack[r]{falls below\\80\% of its\\best at}" in text
+
+
+@given(st.lists(st.text("abcde", min_size=1, max_size=14), min_size=1, max_size=20))
+def test_no_title_has_more_than_three_lines(words):
+    column = Column("n", " ".join(words), "count")
+    head = as_latex(paper_table([column], [[1]])).partition(r"\midrule")[0]
+    [lines] = re.findall(r"\toprule\n(.*?) *\\\\\n", head, re.DOTALL)
+    assert lines.count(r"\\") < 3
+    assert re.findall("[a-e]+", lines.replace("shortstack", "")) == words
 
 
 def test_a_long_table_is_cut_off_for_paper():
