@@ -35,7 +35,7 @@ class PageTop:
             return self.origin.title
         if self.findings.alone:
             [run] = self.findings.comparison.runs
-            return f"{run.label}, seed {run.result.seed}"
+            return run.training
         systems = [system.label for system in self.findings.evaluation.systems]
         if self.results:
             systems = [label_of(each.variant, each.overrides, each.config) for each in self.results]
@@ -93,7 +93,7 @@ class PageTop:
         facts = {
             "Corpus": list(dict.fromkeys(map(_corpus, self.results))),
             "Files": list(files_of(self.findings.evaluation)),
-            "Budget": list(self._budgets()),
+            "Budget": [self._of_each(budget) for budget in self.budgets],
             "Seeds": list(self._seeds()),
             "Runs": list(self._runs()),
             "Cost": list(self._cost()),
@@ -101,7 +101,9 @@ class PageTop:
         }
         return [(name, lines) for name, lines in facts.items() if lines]
 
-    def _budgets(self) -> Iterator[str]:
+    @property
+    def budgets(self) -> list[str]:
+        """What the trainings spent, for each kind of budget."""
         spent: dict[str, set[str]] = {}
         for result in self.results:
             kind = kind_of(result.config)
@@ -109,9 +111,10 @@ class PageTop:
             if amount is not None:
                 digits = f"{float(f'{amount:.3g}'):,.0f}"  # three of them
                 spent.setdefault(find_kind(kind).unit, set()).add(digits)
-        for unit, amounts in spent.items():
-            each = "" if self.findings.alone else " for each training"
-            yield f"{in_words(sorted(amounts))} {unit}{each}"
+        return [f"{in_words(sorted(amounts))} {unit}" for unit, amounts in spent.items()]
+
+    def _of_each(self, budget: str) -> str:
+        return budget if self.findings.alone else f"{budget} for each training"
 
     def _cost(self) -> Iterator[str]:
         if cost := cost_range(self.findings.comparison):

@@ -18,6 +18,7 @@ from sweeps.comparison.evaluation import evaluate
 from sweeps.comparison.numbers import format_duration
 from sweeps.comparison.record import Origin
 from sweeps.comparison.significance_tables import differ, significance_tests
+from sweeps.report.chips import ELSEWHERE, chips_of
 from sweeps.report.findings import ONE_TRAINING, TESTS_OF_ONE_TRAINING
 from sweeps.report.headline import WHOLE, answer, group_tests, headline
 from sweeps.report.html import render_report
@@ -26,7 +27,15 @@ from sweeps.report.report import make_report
 from sweeps.tasks.compare import build_comparison
 from tests.helpers.made_text import statistics_of
 from tests.helpers.pages import texts, without_pictures
-from tests.helpers.run_folders import CONFIG, REPORT, SCORING, findings_of, make_run, scoring_of
+from tests.helpers.run_folders import (
+    CONFIG,
+    REPORT,
+    SCORING,
+    findings_of,
+    make_failure,
+    make_run,
+    scoring_of,
+)
 
 
 def test_a_comparison_without_a_title_is_named_by_its_systems_and_lists(tmp_path):
@@ -92,6 +101,38 @@ def test_the_badge_counts_the_states_and_a_broken_condition_comes_first(tmp_path
     assert PageTop(findings_of(unfair)).badge[0] == ("NOT HELD", "✗ 1 NOT HELD (parameters)")
 
 
+def test_chips_say_what_the_answer_rests_on_and_where_more_stands(tmp_path):
+    fair = [
+        make_run(tmp_path / f"{variant}{seed}", variant, seed)
+        for variant in ("none", "luong")
+        for seed in (1, 2)
+    ]
+    top = PageTop(findings_of(fair))
+    chips = {chip.words: chip.target for chip in chips_of(top, ["seeds", "conditions", "data"])}
+    assert chips["2 seeds"] == "section-seeds"
+    [fairness] = [words for words in chips if words.startswith("fair: ✓ ")]
+    assert chips[fairness] == "conditions"
+    [pairs] = [words for words in chips if words.endswith(" training pairs")]
+    assert chips[pairs] == "section-data"
+    [budget] = [words for words in chips if words.endswith(" target tokens")]
+    assert chips[budget] == ELSEWHERE  # a page without learning curves
+    unfair = [*fair, make_run(tmp_path / "2", "transformer", parameters=2_000_000)]
+    first, *_ = chips_of(PageTop(findings_of(unfair)), ["conditions"])
+    assert first.alarming
+    assert first.words.startswith("✗ 1 NOT HELD (parameters)")
+    words = [chip.words for chip in chips_of(PageTop(findings_of(fair[:1])), [])]
+    assert not [each for each in words if "seed" in each or "fair" in each]
+
+
+def test_chips_count_what_is_alarming(tmp_path):
+    runs = [make_run(tmp_path / "0"), make_failure(tmp_path / "1", error="no data")]
+    findings = findings_of(runs)
+    findings.__dict__["suspicions"] = {"the corpus": ["a leak", "copies"]}
+    chips = chips_of(PageTop(findings), ["summary"])
+    alarming = [(chip.words, chip.target) for chip in chips if chip.alarming]
+    assert alarming == [("1 failed job", "failed"), ("2 warnings", "warnings")]
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("texts", "told"),
@@ -147,7 +188,7 @@ def opened(browser, tmp_path_factory):
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
-FIRST_SCREEN = ["h1", ".question", "#not-held", "#answer", "#caution", "#facts", ".badge"]
+FIRST_SCREEN = ["h1", ".question", "#not-held", "#answer", ".chips", "#caution", "#facts"]
 CHART, FINDINGS = "[data-figure=bleu_by_length]", "#findings"
 
 
@@ -197,13 +238,14 @@ def test_the_contents_stay_beside_a_wide_page_and_mark_what_is_read(opened):
 
 @pytest.mark.long
 @pytest.mark.chromium
-def test_contents_and_badge_lead_to_what_they_name(opened):
-    links = "return [...document.querySelectorAll('nav a, a.badge')].map(a => a.hash)"
-    targets = opened.execute_script(links)
-    assert len(targets) == len(set(targets)) > 8
-    for target in targets:
+def test_contents_and_chips_lead_to_what_they_name(opened):
+    links = "return [...document.querySelectorAll(arguments[0])].map(a => a.hash)"
+    contents, chips = (opened.execute_script(links, each) for each in ("nav a", ".chips a"))
+    assert len(contents) == len(set(contents)) > 8
+    assert len(chips) == len(texts(opened, ".chips a")) > 3
+    for target in [*contents, *chips]:
         assert opened.execute_script("return document.querySelector(arguments[0])", target), target
-    assert texts(opened, ".badge.alarm")[0].split()[:3] == ["✗", "1", "NOT"]
+    assert texts(opened, ".badge.alarm")[-1].split()[:3] == ["✗", "1", "NOT"]
     states = texts(opened, "#conditions li span")
     assert "✗ NOT HELD" in states
     assert "◆ differs by design" in states
