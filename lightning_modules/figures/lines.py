@@ -36,6 +36,9 @@ CROWD, CROWDED = 4, (80.0, 100.0)
 ENDS = {"low": "95% from", "high": "to", "worst seed": "lowest seed", "best seed": "highest seed"}
 """Titles of the ends of a point by their keys."""
 MARGIN = 0.08  # empty part of the horizontal axis at either end, as a share of the curve's width
+SCORE = ("system", "score", "low", "high", "worst seed", "best seed", "thin")
+"""Fields of ``point`` that are about the score of one system."""
+NO_SCORE = "–"
 MAGNIFIED = "_magnified"  # end of the name of a figure that magnifies another
 
 
@@ -100,6 +103,27 @@ class Lines:
         return rounded_out(min(inside), max(inside))
 
     @property
+    def said(self) -> list[dict[str, Any]]:
+        """What each group says where the pointer is: the score of every line, by its number."""
+        rows: dict[str, dict[str, Any]] = {}
+        every = [*self.points, *(p for points in self.baselines.values() for p in points)]
+        for each in every:
+            place = {key: value for key, value in each.items() if key not in SCORE}
+            row = rows.setdefault(each["group"], place)
+            row[f"line {self.names.index(each['system'])}"] = _said(each)
+        return [dict.fromkeys(self.line_fields, NO_SCORE) | row for row in rows.values()]
+
+    @property
+    def names(self) -> list[str]:
+        """The labels of all lines."""
+        return [*self.labels.values(), *self.baselines]
+
+    @property
+    def line_fields(self) -> dict[str, str]:
+        """The labels of all lines by their fields in ``said``."""
+        return {f"line {number}": name for number, name in enumerate(self.names)}
+
+    @property
     def details(self) -> str:
         """The main numbers in words: the first and the last score of each system."""
         said = []
@@ -107,14 +131,29 @@ class Lines:
             solid = self._solid(label)
             if solid:
                 ends = [solid[0], solid[-1]] if len(solid) > 1 else solid
-                scores = ", ".join(
-                    f"{format(p['score'], '#.3g').rstrip('.')} at {p['group']}" for p in ends
-                )
+                scores = ", ".join(f"{_three_digits(p['score'])} at {p['group']}" for p in ends)
                 said.append(f"{label}: {scores}.")
         return " ".join(said)
 
     def _solid(self, label: str) -> list[Point]:
         return [each for each in self.points if each["system"] == label and not each["thin"]]
+
+
+def _three_digits(value: float) -> str:
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return format(value, "#.3g").rstrip(".")
+
+
+def _said(each: Point) -> str:
+    """Return ``58.3 [57.0, 59.7]``, with the ends of the seeds if they differ."""
+    said = _three_digits(each["score"])
+    if each["low"] is not None and each["high"] is not None:
+        said += f" [{_three_digits(each['low'])}, {_three_digits(each['high'])}]"
+    if each["worst seed"] != each["best seed"]:
+        ends = f"{_three_digits(each['worst seed'])} to {_three_digits(each['best seed'])}"
+        said += f", seeds {ends}"
+    return said
 
 
 def _begun_small(title: str) -> str:
@@ -164,8 +203,8 @@ def draw_lines(lines: Lines, width: Width, magnified: Range | None = None) -> Ch
     A line is the mean over seeds, its band the 95% interval. A thin bar goes from the lowest to the
     highest seed. A thin group has a hollow mark, which no line reaches.
     """
-    ends, names = magnified or lines.range, [*lines.labels.values(), *lines.baselines]
-    labelled = labels_fit(names, width)
+    ends = magnified or lines.range
+    labelled = labels_fit(lines.names, width)
     y = alt.Scale(domain=list(ends), nice=False, zero=False)
     points = [*lines.points, *(p for points in lines.baselines.values() for p in points)]
     colours, chosen = letter_colours(lines.labels, lines.baselines), highlighting("system")
@@ -176,6 +215,8 @@ def draw_lines(lines: Lines, width: Width, magnified: Range | None = None) -> Ch
         *(end_labels(*named) if labelled else ()),
     ]
     title, details = lines.title, lines.details
+    if width == "container":
+        layers.append(_pointed(lines))
     if magnified:
         between = f"{ends[0]:g} to {ends[1]:g}"
         title = f"{title or lines.y_title} from {between}, magnified"
@@ -196,11 +237,11 @@ def _layers(
 
     ``named``: a label stands at the end of every line.
     """
-    style, labels = style_of(width), [*lines.labels.values(), *lines.baselines]
+    style = style_of(width)
     highlighted, clear = chosen
     colour, shape, dash = looks_scales(lines.labels, lines.baselines)
     y_title = fitted(lines.y_title, style.height, style.type)
-    legend = legend_of(labels, width, named, y_title)
+    legend = legend_of(lines.names, width, named, y_title)
     pale = alt.when(highlighted).then(alt.value(0.16)).otherwise(alt.value(0.03))
     dashes = alt.StrokeDash("system:N", title=None, scale=dash, legend=legend)
     encodings: dict[str, Any] = {
@@ -209,7 +250,7 @@ def _layers(
         "color": alt.Color("system:N", title=None, scale=colour, legend=legend),
         "opacity": clear,
     }
-    base = alt.Chart().encode(**encodings, tooltip=_said(lines)).transform_calculate(**SAID)
+    base = alt.Chart().encode(**encodings)
     # Nulls break the line.
     joined = base.transform_calculate(
         **{key: f"datum.thin ? null : datum.{key}" for key in ("score", "low", "high")}
@@ -236,27 +277,30 @@ def _layers(
     baselines = [
         alt.Chart(data_of(points))
         .mark_line(strokeWidth=style.line / 2, clip=magnified)
-        .encode(**encodings, strokeDash=dashes, tooltip=_said(lines)[:3])
-        .transform_calculate(**SAID)
+        .encode(**encodings, strokeDash=dashes)
         for points in lines.baselines.values()
     ]
     return [*baselines, band, line, seeds, interval, marks.add_params(highlighted)]
 
 
-SAID = {
-    "said": "format(datum.score, '.3~r') + (isValid(datum.low) ? ' [' + format(datum.low, '.3~r')"
-    " + ', ' + format(datum.high, '.3~r') + ']' : '')",
-    "seeds": "format(datum['worst seed'], '.3~r') + ' to ' + format(datum['best seed'], '.3~r')",
-}
-"""What a mark says of its point, as expressions of Vega."""
-
-
-def _said(lines: Lines) -> list[alt.Tooltip]:
-    """Return what a mark says: system and group, ``58.3 [57, 59.7]``, and its seeds if several."""
-    said = {"system": "system", "group": str(lines.x["title"]).lower(), "said": lines.y_title}
-    if any(each["worst seed"] != each["best seed"] for each in lines.points):
-        said["seeds"] = "lowest to highest seed"
-    return [alt.Tooltip(f"{field}:N", title=title) for field, title in said.items()]
+def _pointed(lines: Lines) -> alt.Chart:
+    """Return a rule at the group next to the pointer, which says the scores of all lines."""
+    pointed = alt.selection_point(
+        on="pointerover", nearest=True, fields=["group"], empty=False, clear="pointerout"
+    )
+    return (
+        alt.Chart(data_of(lines.said))
+        .mark_rule(color=GREY, aria=False)
+        .encode(
+            x=lines.x,
+            opacity=alt.when(pointed).then(alt.value(0.5)).otherwise(alt.value(0)),
+            tooltip=[
+                alt.Tooltip("group:N", title=str(lines.x["title"]).lower()),
+                *(alt.Tooltip(f"{key}:N", title=name) for key, name in lines.line_fields.items()),
+            ],
+        )
+        .add_params(pointed)
+    )
 
 
 def looks_scales(

@@ -171,9 +171,12 @@ def end_labels(
     leader = base.mark_rule(strokeWidth=0.5 * style.line, strokeDash=[1, 2]).encode(
         x=x, y=f"{y}:Q", x2=alt.value("width"), y2="at:Q"
     )
-    text = base.mark_text(align="left", dx=3, fontSize=style.type).encode(
-        x=alt.value("width"), y="at:Q", text="system:N"
-    )
+    text = base.mark_text(
+        align="left",
+        dx=3,
+        fontSize=style.type,
+        cursor="pointer" if width == "container" else alt.Undefined,
+    ).encode(x=alt.value("width"), y="at:Q", text="system:N")
     return [leader, text]
 
 

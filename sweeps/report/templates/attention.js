@@ -4,6 +4,7 @@
 
 const NARROWEST = 248; // pixels of a map: four stand side by side on a wide screen
 const SMALLEST = 7; // pixels of a cell that can be pointed at: maps of long sentences are wider
+const BETWEEN = 8; // pixels between two maps of a row
 const PLAYING = 400; // milliseconds between two validations
 
 function keysOf(words) { // a word and how often it stood before: so it is found in other lines
@@ -15,6 +16,11 @@ function keysOf(words) { // a word and how often it stood before: so it is found
 }
 
 const places = values => Array.from(values, (_, place) => place);
+
+function rowsOf(count, most) { // how many stand in each row: nearly as many in all of them
+  const rows = Math.ceil(count / most);
+  return places({length: rows}).map(row => Math.ceil((count - row) / rows));
+}
 
 // A line is one stop of the Tab key; its words are buttons, which the arrow keys reach.
 
@@ -116,6 +122,7 @@ class SystemPanel { // the map and the words of one system
 class SentenceStrip {
   constructor(look, sentences) {
     Object.assign(this, {look, sentences, links: new Map(), drawing: Promise.resolve()});
+    this.strip = look.querySelector(".strip");
     this.select = look.querySelector("[data-of=sentence]");
     this.select.append(...sentences.map(({number, why}) => new Option(`${number}: ${why}`)));
     this.select.addEventListener("change", () => this.show());
@@ -133,6 +140,7 @@ class SentenceStrip {
     look.addEventListener("pointerleave", () => this.link());
     for (const name of ["focusin", "focusout"]) look.addEventListener(name, () => this.link());
     this.show();
+    new ResizeObserver(() => this.arrange()).observe(this.strip);
   }
 
   step(by) {
@@ -161,12 +169,23 @@ class SentenceStrip {
     for (const {buttons, keys} of this.panels) {
       buttons.forEach((button, place) => this.links.set(button, {word: keys[place]}));
     }
-    const widths = this.panels.map(({map}) => map ? map.margin + SMALLEST * map.source.length : 0);
-    const strip = this.look.querySelector(".strip");
-    strip.style.setProperty("--least", `${Math.max(NARROWEST, ...widths)}px`);
-    strip.replaceChildren(...this.panels.map(({card}) => card));
+    this.strip.replaceChildren(...this.panels.map(({card}) => card));
     this.link();
-    for (const panel of this.panels) this.draw(panel);
+    this.arranged = "";
+    this.arrange();
+  }
+
+  arrange() { // maps fill their rows; a text without a map has a row of its own
+    const maps = this.panels.filter(({map}) => map);
+    const widths = maps.map(({map}) => map.margin + SMALLEST * map.source.length);
+    const least = Math.max(NARROWEST, ...widths) + BETWEEN;
+    const most = Math.max(1, Math.floor((this.strip.clientWidth + BETWEEN) / least));
+    const inRows = rowsOf(maps.length, most);
+    if (`${inRows}` === this.arranged) return;
+    this.arranged = `${inRows}`;
+    const counts = inRows.flatMap(count => Array(count).fill(count));
+    maps.forEach(({card}, place) => card.style.setProperty("--in-row", counts[place]));
+    for (const panel of maps) this.draw(panel);
   }
 
   draw(panel) { // one map after the other

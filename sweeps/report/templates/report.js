@@ -24,8 +24,21 @@ async function render(place, spec, name) {
   await library;
   const {view} = await vegaEmbed(place, spec, {renderer: "svg", actions: false, config: SEEN_THROUGH});
   views.set(place, view);
+  view.addEventListener("click", (_, item) => bringOut(view, item));
   place.role = "img"; // a screen reader tells of one picture, not of each mark
   place.ariaLabel = spec.description ?? name.replaceAll("_", " ");
+}
+
+// A name at the end of a line brings it out, as a name of the legend does, which Vega sees to. A
+// second click, or one elsewhere in the chart, brings all back.
+
+function bringOut(view, item) {
+  if (item?.mark.role.startsWith("legend")) return;
+  const isLegend = signal => signal?.endsWith("_system_legend");
+  const [legend] = Object.keys(view.getState({signals: isLegend, data: () => false}).signals);
+  if (!legend) return;
+  const name = item?.mark.marktype === "text" ? item.datum?.system : null;
+  view.signal(legend, name && view.signal(legend) !== name ? name : null).runAsync();
 }
 
 // A map fits its place and the screen: the cells of long sentences are small.

@@ -2,13 +2,14 @@
 
 import csv
 import io
+import re
 import time
 from functools import partial
 
 import pytest
 
 from lightning_modules.runs.files import read_history
-from tests.helpers.pages import HEADS, HOSTILE, WORDS, number, rows, texts
+from tests.helpers.pages import HEADS, HOSTILE, WORDS, all_drawn, number, rows, screen, texts
 
 MEASURES = {
     "bleu": {"val_bleu": "validation BLEU"},
@@ -132,6 +133,49 @@ def test_figures_are_saved_as_they_are_drawn(page, saved):
     assert png.startswith(b"\x89PNG")
 
 
+LINES = ".drawing:has([data-figure=bleu_by_length])"
+
+
+def test_a_name_at_the_end_of_a_line_brings_it_out_and_all_back(page):
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    script = """return [...document.querySelectorAll(arguments[0])]
+        .map(line => Number(line.getAttribute('opacity') ?? 1))"""
+
+    def clear():
+        return page.execute_script(script, f"{LINES} .mark-line path")
+
+    everything = clear()
+    assert set(everything) == {1}
+    names = page.find_elements("css selector", f"{LINES} .mark-text.role-mark text")
+    [name] = [each for each in names if each.text == "luong"]
+    for _ in range(2):
+        ActionChains(page).move_to_element(name).click().perform()
+        assert sorted(clear())[-2] < sorted(clear())[-1] == 1
+        ActionChains(page).move_to_element(name).click().perform()
+        assert clear() == everything
+
+
+def test_the_pointer_says_the_scores_of_all_systems_at_a_length(page):
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    chart = page.find_element("css selector", f"{LINES} .chart")
+    said = """const told = document.querySelector('#vg-tooltip-element.visible');
+        return told && [...told.querySelectorAll('tr')].map(
+            row => [...row.cells].map(cell => cell.textContent))"""
+    ActionChains(page).move_to_element(chart).perform()
+    told = WebDriverWait(page, 20).until(lambda _: page.execute_script(said))
+    (axis, length), *scores = told
+    assert "source length" in axis
+    assert length in ("1–10", "11–20", "21–30")
+    systems = [HOSTILE[0], "luong", "none"]
+    assert sorted(name.removesuffix(":") for name, _ in scores) == sorted(systems)
+    for _, score in scores:
+        assert re.match(r"[\d.]+ \[[\d.]+, [\d.]+\]", score)
+    ActionChains(page).move_to_element(page.find_element("css selector", "h1")).perform()
+
+
 def test_the_matrix_shows_the_tests_of_the_chosen_lengths(page):
     from selenium.webdriver.support.ui import Select
 
@@ -221,6 +265,36 @@ def test_all_systems_stand_side_by_side_those_with_maps_first(page):
         "return [...document.querySelectorAll('.strip .chart')].map(e => e.offsetTop)"
     )
     assert len(tops) == 2
+
+
+@pytest.mark.parametrize(
+    ("count", "most", "rows_of"),
+    [(5, 4, [3, 2]), (7, 3, [3, 2, 2]), (4, 4, [4]), (3, 1, [1, 1, 1]), (0, 4, [])],
+)
+def test_maps_are_spread_over_rows(page, count, most, rows_of):
+    assert page.execute_script(f"return rowsOf({count}, {most})") == rows_of
+
+
+@pytest.mark.parametrize(("width", "in_rows"), [(1400, [2, 1]), (390, [1, 1, 1])])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_maps_fill_their_rows(page, width, in_rows, scheme):
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    places = """const strip = document.querySelector('.strip');
+        const right = strip.getBoundingClientRect().right;
+        return [...strip.children].map(card => card.getBoundingClientRect())
+            .map(box => [box.top, right - box.right])"""
+
+    def rows_of():
+        by_top = {}
+        for top, left_over in page.execute_script(places):
+            by_top.setdefault(top, []).append(left_over)
+        return list(by_top.values())
+
+    with screen(page, width, scheme):
+        WebDriverWait(page, 20).until(lambda _: [*map(len, rows_of())] == in_rows)
+        assert all(abs(row[-1]) <= 2 for row in rows_of())
+    WebDriverWait(page, 20).until(lambda _: all_drawn(page))
 
 
 def test_layer_and_head_of_a_system_are_chosen(page):

@@ -116,15 +116,36 @@ def test_every_chart_is_one_picture_with_a_name(page):
 
 
 def test_every_button_and_choice_has_a_name(page):
-    names = [
-        control.accessible_name
-        for control in page.find_elements("css selector", "button, select")
-        if control.is_displayed()
-    ]
+    seen = (
+        "return [...document.querySelectorAll('button, select')].filter(e => e.checkVisibility())"
+    )
+    names = [control.accessible_name for control in page.execute_script(seen)]
     assert len(names) > 20
     assert all(name.strip(" ◀▶") for name in names)
     saves = [name for name in names if name.startswith(("SVG of", "PNG of", "CSV of"))]
     assert len(saves) > 10
+
+
+def test_the_buttons_of_a_chart_show_under_the_pointer_and_where_the_focus_is(page):
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    def shown():
+        return page.execute_script(
+            "return Number(getComputedStyle(arguments[0].querySelector('.saves')).opacity)", chart
+        )
+
+    with screen(page):
+        chart = page.find_element("css selector", ".drawing:has([data-figure=bleu_by_length])")
+        page.execute_script("document.activeElement.blur()")
+        ActionChains(page).move_to_element(page.find_element("css selector", "h1")).perform()
+        assert not shown()
+        page.execute_script("arguments[0].querySelector('button').focus()", chart)
+        assert shown()
+        page.execute_script("document.activeElement.blur()")
+        assert not shown()
+        ActionChains(page).move_to_element(chart).perform()
+        assert shown()
+        ActionChains(page).move_to_element(page.find_element("css selector", "h1")).perform()
 
 
 def test_the_keyboard_reaches_every_control_and_the_focus_is_seen(page):
