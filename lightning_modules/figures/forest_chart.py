@@ -20,10 +20,11 @@ LOOKS = {
     "undecided": (GREY, "cross"),
 }
 """Colour and mark of each outcome. What is not a fair test has no effect that says anything."""
+SQUARE = "M-1,-1L1,-1L1,1L-1,1Z"
 KEYS = {
     "95% interval": (GREY, "M-1,-.13L1,-.13L1,.13L-1,.13Z"),
     "reported in the paper": ("#000000", "M0,-1L1,0L0,1L-1,0ZM0,-.7L-.7,0L0,.7L.7,0Z"),
-    "too small to count": ("#e7e7e7", "M-1,-1L1,-1L1,1L-1,1Z"),
+    "too small to count": ("#e7e7e7", SQUARE),
 }
 """Colour and mark of what else the legend explains: a whisker, an open diamond, the band."""
 TICKS = (-100, -30, -10, -3, -1, 0, 1, 3, 10, 30, 100)

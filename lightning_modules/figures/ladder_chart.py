@@ -10,12 +10,24 @@ from typing import Any, NamedTuple
 import altair as alt
 
 from lightning_modules.figures.charts import GREY, Chart, style_of, tooltip
+from lightning_modules.figures.forest_chart import SQUARE
 from lightning_modules.figures.lines import finish_chart
 
 INK = "#1c2430"
 PALE = "#e3e6ea"
 LADDER, SYSTEMS, LENGTHS, CORPORA = "ladder", "systems", "lengths", "corpora"
 """Names of the described charts."""
+MEAN = "mean of the corpora"
+KEYS = {
+    "a corpus, its 95% interval": (
+        INK,
+        "M-1,-.1L-.5,-.1A.5,.5,0,0,1,.5,-.1L1,-.1L1,.1L.5,.1A.5,.5,0,0,1,-.5,.1L-1,.1Z",
+    ),
+    MEAN: (INK, "diamond"),
+    "95% of new corpora": (GREY, "M-1,-.1L-.3,-.1L-.3,.1L-1,.1ZM.3,-.1L1,-.1L1,.1L.3,.1Z"),
+    "too small to count": (PALE, SQUARE),
+}
+"""Colour and mark of what the legend of a forest of corpora explains."""
 _STYLE = style_of("container")
 HEIGHT, ROW = 220, 24  # of a ladder, and of a row of the forest
 Rows = Sequence[Mapping[str, Any]]
@@ -133,6 +145,12 @@ def _corpora() -> Chart:
             "corpus", numbers=numbers | {"from": "in a new corpus from", "to": "to (new corpus)"}
         ),
     )
+    scales = [
+        alt.Scale(domain=list(KEYS), range=[look[part] for look in KEYS.values()])
+        for part in (0, 1)
+    ]
+    columns = alt.ExprRef("containerSize()[0] >= 420 ? 2 : 1")
+    legend = alt.Legend(orient="bottom", title=None, columns=columns)
     layers = [
         *_margin(alt.X("low:Q"), alt.X2("high:Q"), "x"),
         corpora.mark_rule(strokeWidth=_STYLE.line, color=INK).encode(x=x, x2="high:Q"),
@@ -143,9 +161,13 @@ def _corpora() -> Chart:
             x="from:Q", x2="to:Q"
         ),
         pooled.mark_rule(strokeWidth=2 * _STYLE.line, color=INK).encode(x="low:Q", x2="high:Q"),
-        pooled.mark_point(
-            size=1.6 * _STYLE.mark, shape="diamond", filled=True, color=INK, opacity=1
-        ).encode(x="effect:Q"),
+        pooled.transform_calculate(key=f"'{MEAN}'")
+        .mark_point(size=1.6 * _STYLE.mark, filled=True, opacity=1)
+        .encode(
+            x="effect:Q",
+            color=alt.Color("key:N", scale=scales[0], legend=legend),
+            shape=alt.Shape("key:N", scale=scales[1], legend=legend),
+        ),
     ]
     return _finished(layers)
 

@@ -6,6 +6,7 @@ import vl_convert
 from lightning_modules.figures.charts import as_spec
 from lightning_modules.figures.ladder_chart import (
     CORPORA,
+    KEYS,
     LADDER,
     LENGTHS,
     SYSTEMS,
@@ -76,3 +77,5 @@ def test_a_forest_of_corpora_has_a_row_for_each_and_one_for_all():
     svg = drawn(CORPORA)
     assert ">en-fr<" in svg
     assert ">pooled<" in svg
+    for explained in KEYS:
+        assert svg.count(f">{explained}<") == 1
