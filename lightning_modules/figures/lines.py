@@ -1,6 +1,6 @@
 """Lines of systems with bands and seeds, described once in Vega-Lite for the page and for print."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil, floor, log10
 from statistics import median
@@ -216,7 +216,7 @@ def draw_lines(lines: Lines, width: Width, magnified: Range | None = None) -> Ch
     ]
     title, details = lines.title, lines.details
     if width == "container":
-        layers.append(_pointed(lines))
+        layers += _pointed(lines)
     if magnified:
         between = f"{ends[0]:g} to {ends[1]:g}"
         title = f"{title or lines.y_title} from {between}, magnified"
@@ -283,22 +283,24 @@ def _layers(
     return [*baselines, band, line, seeds, interval, marks.add_params(highlighted)]
 
 
-def _pointed(lines: Lines) -> alt.Chart:
-    """Return a rule at the group next to the pointer, which says the scores of all lines."""
+def _pointed(lines: Lines) -> Iterator[alt.Chart]:
+    """Yield rules at the groups, one shown where the pointer is, and what says all scores there.
+
+    The latter are about as wide as the groups are apart: the pointer is always over one.
+    """
+    said = lines.said
     pointed = alt.selection_point(
-        on="pointerover", nearest=True, fields=["group"], empty=False, clear="pointerout"
+        on="pointerover", fields=["group"], empty=False, clear="pointerout"
     )
-    return (
-        alt.Chart(data_of(lines.said))
-        .mark_rule(color=GREY, aria=False)
-        .encode(
-            x=lines.x,
-            opacity=alt.when(pointed).then(alt.value(0.5)).otherwise(alt.value(0)),
-            tooltip=[
-                alt.Tooltip("group:N", title=str(lines.x["title"]).lower()),
-                *(alt.Tooltip(f"{key}:N", title=name) for key, name in lines.line_fields.items()),
-            ],
-        )
+    rules = alt.Chart(data_of(said)).encode(x=lines.x)
+    yield rules.mark_rule(color=GREY, aria=False).encode(
+        opacity=alt.when(pointed).then(alt.value(0.5)).otherwise(alt.value(0))
+    )
+    apart = alt.ExprRef(f"width / {max(1, len(said) - 1)}")
+    titles = {"group": str(lines.x["title"]).lower()} | lines.line_fields
+    yield (
+        rules.mark_rule(strokeWidth=apart, opacity=0, clip=True, aria=False)
+        .encode(tooltip=[alt.Tooltip(f"{key}:N", title=title) for key, title in titles.items()])
         .add_params(pointed)
     )
 

@@ -108,6 +108,7 @@ def _chosen(by_columns: dict[int, float]) -> str:
     return chosen
 
 
+CLICK = "Click to bring out this line"
 LABEL_GAP = 1.15  # least distance of two labels, as a share of the type
 LONGEST_LABEL = 0.45  # of a label beside the lines, as a share of the width of a file
 ROOM = "containerSize()[0] >= 600"
@@ -171,12 +172,12 @@ def end_labels(
     leader = base.mark_rule(strokeWidth=0.5 * style.line, strokeDash=[1, 2]).encode(
         x=x, y=f"{y}:Q", x2=alt.value("width"), y2="at:Q"
     )
-    text = base.mark_text(
-        align="left",
-        dx=3,
-        fontSize=style.type,
-        cursor="pointer" if width == "container" else alt.Undefined,
-    ).encode(x=alt.value("width"), y="at:Q", text="system:N")
+    text = base.mark_text(align="left", dx=3, fontSize=style.type).encode(
+        x=alt.value("width"), y="at:Q", text="system:N"
+    )
+    if width == "container":  # what says nothing cannot be clicked
+        text = text.encode(tooltip=alt.value(CLICK))
+        text.mark.cursor = "pointer"
     return [leader, text]
 
 

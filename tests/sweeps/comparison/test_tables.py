@@ -384,7 +384,7 @@ def test_a_long_title_stands_in_lines_above_its_numbers():
 def test_no_title_has_more_than_three_lines(words):
     column = Column("n", " ".join(words), "count")
     head = as_latex(paper_table([column], [[1]])).partition(r"\midrule")[0]
-    [lines] = re.findall(r"\toprule\n(.*?) *\\\\\n", head, re.DOTALL)
+    lines = head.partition(r"\toprule")[2].strip().removesuffix(r"\\")
     assert lines.count(r"\\") < 3
     assert re.findall("[a-e]+", lines.replace("shortstack", "")) == words
 

@@ -139,7 +139,9 @@ def test_the_buttons_of_a_chart_show_under_the_pointer_and_where_the_focus_is(pa
         page.execute_script("document.activeElement.blur()")
         ActionChains(page).move_to_element(page.find_element("css selector", "h1")).perform()
         assert not shown()
-        page.execute_script("arguments[0].querySelector('button').focus()", chart)
+        page.execute_script(
+            "arguments[0].querySelector('button').focus({preventScroll: true})", chart
+        )
         assert shown()
         page.execute_script("document.activeElement.blur()")
         assert not shown()
