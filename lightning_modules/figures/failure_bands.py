@@ -33,7 +33,7 @@ LOOKS: Mapping[TranslationKind, tuple[str, str]] = {
 }
 """Colours of a band and of its letters. No system has them; in grey, neighbours differ too."""
 HEIGHT, SMALL = 190, 90  # of a panel on the page and in a file
-NARROWEST = 290  # width of a panel's plot on a phone; a text that fits there fits anywhere
+NARROWEST = 260  # width of a panel's plot on a phone; a text that fits there fits anywhere
 MIDDLES = 60  # places at which a text is tried
 SUBJECT = "How the translations fail, by length."
 GAP = 12  # between the panels of a file, in points
