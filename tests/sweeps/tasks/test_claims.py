@@ -48,10 +48,7 @@ LAPTOP = ["claims=cho2014", "tier=laptop"]
         ([*LAPTOP, "roots.canlaw=/nowhere"], "roots.canlaw=/nowhere"),
         ([*LAPTOP, "registration=conf/config.yaml"], "config.yaml: no registration; give a file"),
         ([*LAPTOP, "tune=true", "register=true"], "tune=true and register: give one of them"),
-        (
-            ["claims=luong2015.attention", "tier=bench"],
-            "corpora.yaml does not know of multi30k",
-        ),
+        (["claims=luong2015.attention", "tier=bench"], "corpora.yaml does not know of multi30k"),
     ],
 )
 def test_a_mistake_is_one_line(given, message, tmp_path):
