@@ -286,7 +286,7 @@ def test_maps_fill_their_rows(page, width, in_rows, scheme):
             .map(box => [box.top, right - box.right])"""
 
     def rows_of():
-        by_top = {}
+        by_top: dict[float, list[float]] = {}
         for top, left_over in page.execute_script(places):
             by_top.setdefault(top, []).append(left_over)
         return list(by_top.values())
