@@ -234,7 +234,7 @@ def test_the_page_prints_in_few_pages_and_closed_parts_stay_closed(fresh):
     assert size < 5_000_000
     assert fresh.execute_script(closed) == before
     fresh.execute_script("document.querySelectorAll('details').forEach(d => d.open = true)")
-    assert printed(fresh)[0] >= 2 * pages
+    assert printed(fresh)[0] > 1.5 * pages
 
 
 def test_closed_parts_and_headings_above_nothing_else_are_not_printed(fresh):
