@@ -119,11 +119,22 @@ def registered_content(
 
 
 def compare(registered: RegisteredFile, now: Mapping[str, Any]) -> Registration:
-    """Return a registration with what a command does differently, for its own claims alone."""
+    """Return a registration with what a command does differently, for its own claims alone.
+
+    Registered corpora on which the command runs nothing are named in one line.
+    """
     content = registered.content
-    known = [name for name in now["claims"] if name in content["claims"]]
+    known = {name: of for name, of in now["claims"].items() if name in content["claims"]}
+    waiting = {
+        corpus
+        for name, of in known.items()
+        for corpus in content["claims"][name]["corpora"]
+        if corpus not in of["corpora"]
+    }
     before, after = (_flat(each, known) for each in (content, now))
     deviations = [f"{name}: not registered" for name in now["claims"] if name not in known]
+    if waiting:
+        deviations.append(f"corpora not run: {', '.join(sorted(waiting))}")
     deviations += [
         f"{key}: {_text(after.get(key))}, registered {_text(before.get(key))}"
         for key in sorted({*before, *after})
@@ -132,10 +143,17 @@ def compare(registered: RegisteredFile, now: Mapping[str, Any]) -> Registration:
     return Registration(registered.sha256, content["day"], content["finished runs"], deviations)
 
 
-def _flat(content: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """Return values by dotted key, of these claims alone and without when they were written."""
-    kept = {name: content["claims"][name] for name in names}
-    return flatten({**content, "claims": kept, **dict.fromkeys(WHEN)})
+def _flat(content: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values by dotted key, of what is ``run`` and without when they were written.
+
+    ``run`` has the corpora of each claim.
+    """
+    claims = {}
+    for name, of in run.items():
+        claim = content["claims"][name]
+        corpora = {key: value for key, value in claim["corpora"].items() if key in of["corpora"]}
+        claims[name] = {**claim, "corpora": corpora}
+    return flatten({**content, "claims": claims, **dict.fromkeys(WHEN)})
 
 
 def _text(value: Any) -> str:

@@ -149,9 +149,14 @@ def verdict_sentence(one: ClaimResult, scale: Scale) -> str:
     shown = f"{format_effect(verdict.effect, verdict.interval)} {unit_of(one.claim)}"
     if verdict.outcome is Outcome.NOT_FAIR:
         return f"{said}: {verdict.reason}."
+    margin = margin_of(corpus, one)
     if verdict.outcome is Outcome.UNDECIDED:
-        return f"{said}: {shown}; {verdict.reason or _undecided(one)}."
-    said = f"{said}: {shown}, {_where(verdict.outcome, margin_of(corpus, one))}."
+        said = f"{said}: {shown}; {verdict.reason or _undecided(one)}"
+        found = {rung.verdict.outcome for rung in corpus.rungs}
+        if len(found) == 1 and (same := found.pop()) is not Outcome.UNDECIDED:
+            said += f"; at every budget, {_where(same, margin)}"
+        return f"{said}."
+    said = f"{said}: {shown}, {_where(verdict.outcome, margin)}."
     if one.corrected is not None and one.corrected.outcome is not verdict.outcome:
         said += f" {one.corrected.outcome.capitalize()} after the corrections for many claims."
     return said

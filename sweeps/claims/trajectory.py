@@ -148,9 +148,9 @@ def _why_not(
         return "two doublings of the budget are needed to see whether the effect has settled"
     for system, fall in falls.items():
         if np.isnan(fall):
-            return f"no validation loss of {system} was measured"
+            return f"no validation loss of “{system}” was measured"
         if fall >= STILL_FALLS:
-            return f"the loss of {system} still falls by {fall:.1%} a doubling"
+            return f"the loss of “{system}” still falls by {fall:.1%} a doubling"
     if interval is None:
         return f"fewer than {LEAST_SEEDS} seeds do not show whether the effect has settled"
     if not -margin.size / 2 < interval.low <= interval.high < margin.size / 2:

@@ -10,6 +10,7 @@ from sacrebleu.metrics.bleu import BLEU
 
 from lightning_modules.runs.files import read_predictions
 from sweeps.claims.judgement import judge_all
+from sweeps.claims.scoreboard import Scale, verdict_sentence
 from sweeps.claims.verdict import Outcome
 from tests.helpers.made_text import corrupted
 from tests.helpers.run_folders import SCORING, TEXT, make_failure, make_run, text
@@ -137,7 +138,10 @@ def test_losses_that_still_fall_leave_a_claim_undecided(tmp_path):
             made(tmp_path / f"none-{seed}-{rung}", "none", seed, 0.35, training=training)
     [one] = judged(tmp_path, a_claim())
     assert one.verdict.outcome is UNDECIDED
-    assert one.verdict.reason.endswith("the loss of none still falls by 4.0% a doubling")
+    assert one.verdict.reason.endswith("the loss of “none” still falls by 4.0% a doubling")
+    assert verdict_sentence(one, Scale("laptop")).endswith(
+        "a doubling; at every budget, all of the interval above 1.00."
+    )
     assert one.corpora[0].rungs[-1].losses["none"] == pytest.approx([2.4] * 3)
 
 

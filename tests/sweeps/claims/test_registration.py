@@ -52,6 +52,17 @@ def test_what_deviates_is_listed(registered, tmp_path):
     ]
 
 
+def test_corpora_that_wait_are_named_in_one_line(tmp_path):
+    file = tmp_path / NAME
+    written = content(tmp_path, a_claim(), a_claim("two"))
+    for claim in written["claims"].values():
+        claim["corpora"] |= dict.fromkeys(("en-de", "draw-1"), claim["corpora"]["en-fr"])
+    RegisteredFile.of(written).write(file)
+    now = content(tmp_path, a_claim(), a_claim("two"))
+    found = compare(RegisteredFile.read(file), now)
+    assert found.deviations == ["corpora not run: draw-1, en-de"]
+
+
 @pytest.mark.parametrize("change", ["margin", "hash", "no content", "no JSON"])
 def test_a_changed_file_is_refused_in_one_line(registered, tmp_path, change):
     file = tmp_path / NAME

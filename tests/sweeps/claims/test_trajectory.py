@@ -83,11 +83,11 @@ def test_the_change_is_that_of_the_same_trainings():
         ),
         (
             {"effects": [5.0] * 4, "losses": FALLING},
-            "the loss of first still falls by 4.3% a doubling",
+            "the loss of “first” still falls by 4.3% a doubling",
         ),
         (
             {"effects": [5.0] * 4, "losses": np.full((4, SEEDS), np.nan)},
-            "no validation loss of first was measured",
+            "no validation loss of “first” was measured",
         ),
         (
             {"effects": [5.0] * 2},
