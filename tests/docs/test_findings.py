@@ -7,8 +7,11 @@ import pytest
 
 from datamodules.errors import UserError
 from datamodules.grammar.corpus import EDITION
+from sweeps.claims.registration import NAME
+from sweeps.claims.scoreboard import NOT_RUN
 from tests.helpers.commands import ROOT
 from tests.tools.findings import (
+    CLAIMS,
     FINDINGS,
     REGION,
     STATED,
@@ -35,6 +38,18 @@ def test_figures_equal_the_recorded_ones(page):
 def test_a_page_is_of_the_edition_of_today(page):
     """After a new edition: make a page anew (docs/project/findings.md), or remove it."""
     assert {int(found) for found in STATED.findall(PAGES[page])} == {EDITION}
+
+
+def test_the_page_of_claims_has_the_verdicts_of_the_tables():
+    """If not: python -m tests.tools.findings claims=SCOREBOARD_DIR."""
+    rows = json.loads((FINDINGS / CLAIMS / "claims.json").read_text(encoding="utf-8"))["rows"]
+    registered = json.loads((FINDINGS / CLAIMS / NAME).read_text(encoding="utf-8"))
+    assert registered["sha256"] in PAGES["claims.md"]
+    run = [row for row in rows if row["verdict"] != NOT_RUN]
+    assert {row["claim"] for row in run} <= {*registered["content"]["claims"]}
+    for row in run:
+        [line] = re.findall(rf"^\| `{row['claim']}` \|.*$", PAGES["claims.md"], re.M)
+        assert f"| {row['verdict']} |" in line
 
 
 def test_every_recorded_result_is_shown():

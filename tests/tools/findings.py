@@ -5,22 +5,30 @@ there: commit, edition of the built-in corpus, date, and the tables that pages s
 the pages, as it does without arguments. A page marks what is inserted: from a line ``<!-- results:
 quickstart -->`` (where the figures come from) or ``<!-- results: quickstart bleu_by_length -->`` (a
 table) to a line ``<!-- end -->``.
+
+``claims=SCOREBOARD_DIR`` copies what the scoreboard of ``task=claims`` found to ``claims.md``, and
+its tables to ``claims/``, where the registration is.
 """
 
 import json
 import re
 import subprocess
 import sys
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 from datamodules.errors import UserError
 from datamodules.files import write_text
+from lightning_modules.runs.files import read_result
+from lightning_modules.runs.paths import RESULT
+from sweeps.claims.findings import FINDINGS as FOUND
 from sweeps.comparison.record import origin_of, read_comparison
 from tests.helpers.commands import ROOT
 
 FINDINGS = ROOT / "docs" / "findings"
 CORPUS = "datamodules.grammar.GrammarCorpus"
+CLAIMS, CLAIM_TABLES = "claims", ("claims.json", "claims_seeds.csv")
 REGION = re.compile(
     r"^<!-- results: (?P<name>\w+)(?: (?P<table>\S+))? -->$.*?^<!-- end -->$", re.M | re.S
 )
@@ -99,10 +107,33 @@ def tables_of(name: str) -> list[str]:
     return sorted({one["table"] for one in found if one["name"] == name and one["table"]})
 
 
+def copy_claims(board: Path) -> None:
+    """Copy what a scoreboard found, with the commit of the runs that lie where it lies.
+
+    Raises ``UserError`` if they differ in commit.
+    """
+    runs = [read_result(file.parent) for file in board.parents[1].glob(f"runs/*/{RESULT}")]
+    commits = {run.git_commit for run in runs if run is not None}
+    if len(commits) != 1 or None in commits:
+        raise UserError(f"{board}: runs of one commit are needed")
+    [commit] = map(str, commits)
+    file = board / FOUND
+    day = date.fromtimestamp(file.stat().st_mtime).isoformat()
+    content = {"commit": commit[:8], "edition": edition_at(commit), "date": day}
+    title, _, text = file.read_text(encoding="utf-8").partition("\n")
+    write_text(FINDINGS / FOUND, f"{title}\n\n{stated(content)}\n{text}")
+    for name in CLAIM_TABLES:
+        text = (board / "tables" / name).read_text(encoding="utf-8")
+        write_text(FINDINGS / CLAIMS / name, text)
+
+
 def main(arguments: list[str]) -> None:
     """Record what is given as ``NAME=COMPARISON_DIR``, then fill every page."""
     results = FINDINGS / "results"
     for name, _, folder in (argument.partition("=") for argument in arguments):
+        if name == CLAIMS:
+            copy_claims(Path(folder))
+            continue
         content = record(Path(folder), tables_of(name))
         text = json.dumps(content, ensure_ascii=False, indent=1)
         write_text(results / f"{name}.json", text + "\n")
