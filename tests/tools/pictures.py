@@ -60,6 +60,7 @@ PICTURES: Mapping[str, Mapping[str, Callable[[Path, Path], None]]] = {
         "docs/findings/quickstart.png": copy_figure("bleu_by_length"),
         "docs/attention.gif": animate,
     },
+    "ladder": {"docs/findings/ladder.png": copy_figure("bleu_by_length")},
     "parity": {"docs/findings/parity.png": copy_figure("bleu_by_length")},
 }
 """For each source: files from the root of the repository, and what writes them."""

@@ -256,7 +256,7 @@ def test_an_option_that_is_none_is_told_in_a_line_without_passwords():
         (["budget=updates", "budget.target_tokens=5"], "budget.target_tokens"),
         (
             ["budget=null"],
-            "budget=null: give one of bench, family, flops, laptop, length, own, plateau",
+            "budget=null: give one of bench, family, flops, ladder, laptop, length, own",
         ),
     ],
 )
