@@ -1,9 +1,10 @@
 """All pictures of README and docs, from folders of finished runs.
 
 ``python -m tests.tools.pictures quickstart=FOLDER parity=FOLDER`` writes the pictures of the
-sources that are given: ``quickstart`` is the comparison of ``make quickstart``, ``parity`` the
-evaluation of docs/findings/parity.md. Figures are those of their ``figures/``, as the harness drew
-them; the animation is that of the first run of ``ANIMATED``.
+sources that are given: ``quickstart`` is the comparison of ``make quickstart``, ``ladder`` that of
+docs/findings/ladder.md, ``parity`` the evaluation of docs/findings/parity.md. Figures are those of
+their ``figures/``, as the harness drew them; the animation is that of the first run of
+``ANIMATED``.
 """
 
 import argparse
