@@ -64,7 +64,7 @@ def test_the_pictures_of_a_comparison_are_its_figure_and_the_animation_of_a_run(
         ("parity", None, "task=report runs="),
         ("parity", "P", "has a palette (mode P), no true colours"),
         ("quickstart", "RGB", "holds no finished run of bahdanau"),
-        ("other", "RGB", "is none of quickstart, parity"),
+        ("other", "RGB", "is none of quickstart, ladder, parity"),
     ],
 )
 def test_what_cannot_be_made_is_refused(tmp_path, capsys, name, mode, message):
