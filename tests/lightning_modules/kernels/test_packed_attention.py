@@ -45,8 +45,6 @@ def sentence_by_sentence(kind, query, keys, values):
     return torch.cat([*results, free])
 
 
-# On a processor with AMX, the encoder's fails in some busy runs, which is not understood yet.
-@pytest.mark.exhaustive
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_equals_attention_of_each_sentence(kind, dtype):
