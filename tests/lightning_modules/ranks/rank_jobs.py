@@ -25,6 +25,8 @@ def add_up(start: int) -> int:
     distributed.all_reduce(number)
     log.info("information of rank %d", RANK)
     log.error("an error of rank %d", RANK)
+    # As Lightning does at the end; else a thread of gloo may want Python's lock of an ended Python.
+    distributed.destroy_process_group()
     return int(number)
 
 
