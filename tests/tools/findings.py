@@ -137,9 +137,14 @@ def main(arguments: list[str]) -> None:
         content = record(Path(folder), tables_of(name))
         text = json.dumps(content, ensure_ascii=False, indent=1)
         write_text(results / f"{name}.json", text + "\n")
+    fill_pages()
+
+
+def fill_pages() -> None:
+    """Insert the recorded results into every page."""
     for page in sorted(FINDINGS.glob("*.md")):
         text = page.read_text(encoding="utf-8")
-        if (new := insert(text, results)) != text:
+        if (new := insert(text, FINDINGS / "results")) != text:
             write_text(page, new)
             print(f"filled {page}")
 
