@@ -3,6 +3,7 @@
 import signal
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 if __name__ == "__main__" and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     # Until the task is there: NumPy and torch catch a KeyboardInterrupt while they are imported.
@@ -27,6 +28,7 @@ def program() -> None:
     if "--help" in given or "-h" in given:  # Hydra's own takes seconds
         print(help_text(command()))
         return
+    sys.path.append(str(Path.cwd()))  # classes of the user
     bound_waiting()
     register()
     sys.argv[1:] = with_space(given)

@@ -11,7 +11,6 @@ def main() -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # see run.py
     # The user's own modules may have any name, such as run.py.
     sys.path.insert(0, str(Path(__file__).parents[1]))
-    sys.path.append(str(Path.cwd()))
 
     from run import program
     from sweeps.launch.errors import run_main

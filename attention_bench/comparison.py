@@ -26,7 +26,7 @@ CURVE = "bleu_by_length"
 
 @dataclass(frozen=True, eq=False)
 class RunComparison:
-    """A comparison of runs, see ``compare``; a notebook shows its findings and BLEU by length."""
+    """A comparison of runs, see ``compare``; a notebook shows what was found and BLEU by length."""
 
     report: "Report"
 
@@ -34,6 +34,13 @@ class RunComparison:
     def findings(self) -> list[str]:
         """What was found, each sentence with its test."""
         return [str(each) for each in self.report.findings.headline]
+
+    @property
+    def cautions(self) -> list[str]:
+        """What is alarming about the trainings, and how far the findings can be trusted."""
+        found = self.report.findings
+        alarms = found.alarms.text if found.alarms else []
+        return [*alarms, *filter(None, (found.caution, found.unfinished))]
 
     @property
     def unfair(self) -> list[str]:
@@ -71,7 +78,7 @@ class RunComparison:
     def _repr_html_(self) -> str:
         from lightning_modules.figures.picture_files import as_html
 
-        told = [*self.findings, *(f"not fair: {each}" for each in self.unfair)]
+        told = [*self.cautions, *self.findings, *(f"not fair: {each}" for each in self.unfair)]
         found = "".join(f"<li>{escape(each)}</li>" for each in told)
         drawn = as_html(self.charts[CURVE]) if CURVE in self.charts else ""
         return f"<ul>{found}</ul>{drawn}"

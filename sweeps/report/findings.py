@@ -68,10 +68,7 @@ class StudySection:
 
 
 CORPUS, TRAININGS = "the corpus", "trainings"
-ONE_TRAINING = (
-    "{} one seed: these findings are about these trainings; another training may come out "
-    "otherwise."
-)
+ONE_TRAINING = "{} one seed; others may come out otherwise."
 """The sentence before the findings, where systems have one seed; ``{}`` says which systems."""
 STILL_FALLING = (
     "Validation loss still falls {} a doubling in {} of {} trainings: longer trainings may come "

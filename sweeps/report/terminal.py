@@ -14,6 +14,7 @@ from lightning_modules.metrics.lengths import THIN, Bounds
 from lightning_modules.metrics.systems import System
 from lightning_modules.runs.paths import FIGURES, TABLES
 from sweeps.comparison.collect import FailedJob
+from sweeps.comparison.conditions import Condition
 from sweeps.comparison.evaluation import Evaluation
 from sweeps.comparison.numbers import in_words
 from sweeps.comparison.score_tables import named_seeds
@@ -135,11 +136,11 @@ def _found(findings: Findings) -> Iterator[Text]:
     if headline:
         found = findings.answer or f"{headline[0].claim}."
         most = LONGEST_TEXT if findings.comparison.failed else LONGEST_ANSWER
-        yield Text(shorten(found, most), "bold")
-        yield Text(f"({shorten(headline[0].test, LONGEST_TEXT)})", "dim")
+        test = f" ({shorten(headline[0].test, LONGEST_TEXT)})"
+        yield Text.assemble((shorten(found, most), "bold"), (test, "dim"))
     if findings.caution:
         yield Text(findings.caution, "yellow")
-    if findings.unfinished:
+    if findings.unfinished and not (findings.alarms and findings.alarms.improving):
         yield Text(findings.unfinished, "yellow")
     conditions = [] if findings.alone else findings.comparison.conditions
     broken = [each for each in conditions if not each.holds]
@@ -152,10 +153,21 @@ def _found(findings: Findings) -> Iterator[Text]:
             named.append(f"{more} more")
         yield Text.assemble(("✗ NOT HELD", "bold red"), f" {in_words(named)}; the page says why")
     elif conditions:
-        yield Text(f"✓ a fair comparison: all {len(conditions)} conditions hold", "green")
+        yield Text(f"✓ a fair comparison: {_held(conditions)}", "green")
     if findings.warnings:
         line = f" {shorten(findings.warned, LONGEST_TEXT)}"
         yield Text.assemble(("✗ looks wrong:", "bold red"), line)
+
+
+def _held(conditions: Sequence[Condition]) -> str:
+    """Return how many conditions hold, and the names of those in which systems may differ."""
+    differ = [each.name for each in conditions if each.by_design]
+    if not differ:
+        return f"all {len(conditions)} conditions hold"
+    held = len(conditions) - len(differ)
+    verb = "differs" if len(differ) == 1 else "differ"
+    named = differ if len(differ) <= MOST_CONDITIONS else [f"{len(differ)} others"]
+    return f"{held} conditions hold; {in_words(named)} {verb} by design"
 
 
 def _scores(evaluation: Evaluation, lines: int, console: Console) -> Printed:
@@ -187,7 +199,7 @@ def _scores_of(
 ) -> Printed:
     """Return the table of some systems, and of some lengths, ``of`` so many systems in all."""
     whole = [name for name in WHOLE if name in {each.name for each in evaluation.metrics}]
-    title = f"BLEU, whole test set [95%] and by {evaluation.length_axis}"
+    title = f"BLEU [95%], and by {evaluation.length_axis.partition(' (')[0]}"
     title += "".join(f"; {WHOLE[name]}: {METRICS[name].label}" for name in whole)
     if len(shown) < of:
         title += f"; the {len(shown)} highest of {of} systems"

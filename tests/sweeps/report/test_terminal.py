@@ -1,6 +1,7 @@
 """What a terminal gets of a comparison: failed jobs first, at most 25 lines, the main table."""
 
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -77,6 +78,23 @@ def test_the_highest_of_many_systems_are_shown():
     rows = [line.split()[2] for line in text.splitlines() if line[2:].startswith("系统 ")]
     assert "19" in rows
     assert "0" not in rows
+
+
+@pytest.mark.parametrize(
+    ("designed", "line"),
+    [
+        (0, "✓ a fair comparison: all 6 conditions hold"),
+        (1, "✓ a fair comparison: 5 conditions hold; condition 0 differs by design"),
+        (2, "✓ a fair comparison: 4 conditions hold; condition 0 and condition 1 differ by design"),
+        (4, "✓ a fair comparison: 2 conditions hold; 4 others differ by design"),
+    ],
+)
+def test_a_fair_comparison_names_what_differs_by_design(designed, line):
+    conditions = [Condition(f"condition {n}", True, "", n < designed) for n in range(6)]
+    findings = replace(found(7), comparison=Comparison([], [], conditions))
+    text = printed(findings, width=120)
+    assert line in text
+    assert "highest of" not in text  # seven systems fit
 
 
 def test_a_system_has_its_mark():

@@ -106,6 +106,7 @@ class Point(Record):
     budget: int  # in target tokens
     bleu: float  # on the test set
     val_loss: float | None  # of the tested weights, in nats per target token
+    aer: float | None  # alignment error rate of attention, in per cent, where the truth is known
     begun: int | None  # target tokens at the first validation BLEU above `BEGUN`
     start_spread: float | None  # of attention before the first update; None without attention
     spread: float | None  # and at the budget
@@ -154,6 +155,7 @@ def points_of(outputs: Path, corpus: str, system: str, seed: int) -> list[Point]
             budget=result.config["budget"]["target_tokens"],
             bleu=result.scores["bleu"],
             val_loss=result.training.val_loss,
+            aer=result.scores.get("aer"),
             begun=next((each.target_tokens for each in history if each.val_bleu > BEGUN), None),
             start_spread=result.training.start_spread,
             spread=history[-1].attention_spread,
@@ -194,7 +196,7 @@ def table(points: Sequence[Point]) -> list[list[str]]:
     """Return the table of a corpus, the header first: a row for each system, over all its seeds."""
     budgets = sorted({point.budget for point in points})
     heads = [f"{budget / 1e6:.3g} M" for budget in budgets]
-    rows = [["system", "seeds", *heads, "fall of the loss", "begins at", "spread"]]
+    rows = [["system", "seeds", *heads, "fall of the loss", "begins at", "spread", "AER"]]
     for system in SYSTEMS:
         at = [[one for one in points if (one.system, one.budget) == (system, b)] for b in budgets]
         if not at[-1]:  # no seed has come so far
@@ -205,7 +207,9 @@ def table(points: Sequence[Point]) -> list[list[str]]:
         final = mean(point.bleu for point in at[-1])
         fall = f"{1 - last / before:.0%}"
         scores = [bleu_cell([point.bleu for point in each], final) for each in at]
-        ends = [fall, begun_cell(at[-1]), spread_cell(at[-1])]
+        errors = [point.aer for point in at[-1] if point.aer is not None]
+        aer = f"{mean(errors):.0f}%" if errors else "–"
+        ends = [fall, begun_cell(at[-1]), spread_cell(at[-1]), aer]
         rows.append([system, str(len(seeds)), *scores, *ends])
     return rows
 
