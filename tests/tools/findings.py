@@ -32,6 +32,8 @@ CLAIMS, CLAIM_TABLES = "claims", ("claims.json", "claims_seeds.csv")
 REGION = re.compile(
     r"^<!-- results: (?P<name>\w+)(?: (?P<table>\S+))? -->$.*?^<!-- end -->$", re.M | re.S
 )
+BY_HAND = re.compile(r"^<!-- by hand -->$.*?^<!-- end -->$", re.M | re.S)
+"""What stays on the page of claims when it is made anew."""
 STATED = re.compile(r"^\*Edition (\d+) of the built-in corpus, .+\.\*$", re.M)
 """What each page states, inserted or written by hand."""
 
@@ -121,7 +123,10 @@ def copy_claims(board: Path) -> None:
     day = date.fromtimestamp(file.stat().st_mtime).isoformat()
     content = {"commit": commit[:8], "edition": edition_at(commit), "date": day}
     title, _, text = file.read_text(encoding="utf-8").partition("\n")
-    write_text(FINDINGS / FOUND, f"{title}\n\n{stated(content)}\n{text}")
+    page = FINDINGS / FOUND
+    kept = BY_HAND.search(page.read_text(encoding="utf-8"))
+    said = f"\n{kept[0]}\n" if kept else ""
+    write_text(page, f"{title}\n\n{stated(content)}\n{said}{text}")
     for name in CLAIM_TABLES:
         text = (board / "tables" / name).read_text(encoding="utf-8")
         write_text(FINDINGS / CLAIMS / name, text)

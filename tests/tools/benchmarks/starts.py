@@ -210,7 +210,8 @@ def table(points: Sequence[Point]) -> list[list[str]]:
         errors = [point.aer for point in at[-1] if point.aer is not None]
         aer = f"{mean(errors):.0f}%" if errors else "–"
         ends = [fall, begun_cell(at[-1]), spread_cell(at[-1]), aer]
-        rows.append([system, str(len(seeds)), *scores, *ends])
+        cells = (cell.replace(" ", "\N{NO-BREAK SPACE}") for cell in (*scores, *ends))
+        rows.append([system, str(len(seeds)), *cells])
     return rows
 
 

@@ -24,7 +24,7 @@ POINTS = [
 def test_a_table_has_means_deviations_and_shares_of_the_trainings_that_are_complete():
     heads, *rows = table(POINTS)
     assert heads[:4] == ["system", "seeds", "0.2 M", "0.4 M"]
-    assert rows == [
+    assert [[cell.replace("\N{NO-BREAK SPACE}", " ") for cell in row] for row in rows] == [
         ["no attention", "1", "5.0 (50%)", "10.0 (100%)", "25%", "150 k", "–", "–"],
         ["global dot", "2", "22.0 ± 2.8 (55%)", "40.0 ± 1.4 (100%)", "20%", "90 k, 1 never",
          "1.00 → 0.25", "40%"],
