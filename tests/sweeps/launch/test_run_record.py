@@ -32,6 +32,7 @@ SETTINGS = [
     *("decoding=greedy", "decoding.max_extra=3", "scoring.metrics=[bleu,exact]"),
     *("scoring.unit=source_tokens", "batching.max_tokens=600", "val_sentences=6"),
     *("budget.target_tokens=2500", "trainer.val_check_interval=4", "scale=0.25", "logger=none"),
+    "report.run_page=null",
 ]
 
 
@@ -110,7 +111,7 @@ def test_each_job_of_a_list_of_runs_starts_from_its_own_run(trained, space, tmp_
     inside(*beam, root, *places(space), f"hydra.run.dir={tmp_path}/beam")
     inside(
         "-m", "task=test", f"checkpoint={trained},{tmp_path}/beam", "logger=none", *places(space),
-        f"hydra.sweep.dir={tmp_path}/both",
+        f"hydra.sweep.dir={tmp_path}/both", "hydra/launcher=basic",
     )  # fmt: skip
     results = [read_result(tmp_path / "both" / job) for job in "01"]
     assert [result and result.decoding["search"] for result in results] == [
