@@ -19,7 +19,7 @@ SLOW_FIRST = ["sweeps", "variants", "lightning_modules", "datamodules"]
 """Folders of the tests, in the order in which all workers end together."""
 
 
-MOST_SETS, MOST_LONG_SETS = 6, 2
+MOST_SETS, MOST_LONG_SETS = 4, 2
 """Parameter sets of a quick and of a long test that are run, evenly spaced; the others are
 ``exhaustive``."""
 
