@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.helpers.commands import ROOT, run
+from tests.helpers.commands import ROOT, in_process
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh"])
@@ -16,16 +16,16 @@ from tests.helpers.commands import ROOT, run
         ("python run.py decod", ["decoding.", "decoding="]),
     ],
 )
-def test_a_shell_gets_the_choices(shell, line, choices):
-    asked = {"COMP_LINE": line, "COMP_POINT": str(len(line))}
-    done = run("--shell-completion", f"query={shell}", **asked)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == choices
+def test_a_shell_gets_the_choices(monkeypatch, capsys, shell, line, choices):
+    monkeypatch.setenv("COMP_LINE", line)
+    monkeypatch.setenv("COMP_POINT", str(len(line)))
+    assert in_process("--shell-completion", f"query={shell}") == 0
+    assert capsys.readouterr().out.split() == choices
 
 
-def test_the_page_says_how_to_install_it():
+def test_the_page_says_how_to_install_it(capsys):
     page = (ROOT / "docs" / "reference" / "commands.md").read_text(encoding="utf-8")
     [given] = re.findall(r'eval "\$\(python run.py (.*?)\)"', page)
-    done = run(*given.split())
-    assert done.returncode == 0, done.stderr
-    assert "complete -o nospace -o default -F hydra_bash_completion python" in done.stdout
+    assert in_process(*given.split()) == 0
+    shown = capsys.readouterr().out
+    assert "complete -o nospace -o default -F hydra_bash_completion python" in shown

@@ -7,7 +7,7 @@ import pytest
 
 from lightning_modules.runs.settings import Setting, ValueType, settings
 from sweeps.tasks.settings import Default, page
-from tests.helpers.commands import ROOT, inside, mistake, succeed
+from tests.helpers.commands import ROOT, in_process, inside, mistake
 
 
 def test_the_page_of_settings_is_that_of_the_table(tmp_path):
@@ -122,7 +122,8 @@ def test_another_beginning_is_a_mistake():
     assert "find=optimiser: no setting has this" in mistake("task=settings", "find=optimiser")
 
 
-def test_help_lists_the_settings_of_every_run():
-    output = succeed("--help")
+def test_help_lists_the_settings_of_every_run(capsys):
+    assert in_process("--help") == 0
+    output = capsys.readouterr().out
     assert settings()["seed"].meaning in output
     assert "task=settings" in output
