@@ -57,6 +57,7 @@ def shown(space, command) -> tuple[str, Path, WandbServer]:
     return printed, folder, server
 
 
+@pytest.mark.long
 def test_the_terminal_shows_the_tables_and_pairs(shown):
     printed, folder, _ = shown
     for words in (
@@ -97,6 +98,7 @@ def test_the_files_hold_the_same(shown, space):
     assert {*GREYS[:2]} <= drawn
 
 
+@pytest.mark.long
 def test_the_page_shows_the_corpus(shown):
     _, folder, _ = shown
     page = (folder / "report.html").read_text(encoding="utf-8")
@@ -109,6 +111,7 @@ def test_the_page_shows_the_corpus(shown):
     assert "://" not in page.partition("<style>")[0]
 
 
+@pytest.mark.long
 def test_weights_and_biases_get_the_same(shown):
     _, folder, server = shown
     [run] = server.runs.values()
