@@ -29,6 +29,7 @@ def translated(space, trained, line, *further):
     return (space / "output").read_text()
 
 
+@pytest.mark.long
 def test_both_writings_get_the_same_translation(space, trained):
     from lightning_modules.training.checkpoints import load_trained
 

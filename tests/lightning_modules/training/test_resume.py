@@ -176,6 +176,7 @@ def whole(train):
     return train("whole", SELDOM)
 
 
+@pytest.mark.long
 def test_the_updates_are_those_the_cuts_speak_of(whole):
     assert whole.training["updates"] == 15
     assert whole.training["epochs"] == 15 / 4
