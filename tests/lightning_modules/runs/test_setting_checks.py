@@ -143,8 +143,8 @@ def test_an_interpolation_that_fails_is_told_with_its_key(shipped):
     """Tries every key of the configuration."""
     plain: Any = OmegaConf.to_container(shipped)
     del plain["hydra"]
-    for key in flatten(plain):
-        config = DictConfig(plain)
+    config = DictConfig(plain)
+    for key, value in flatten(plain).items():
         for written in ("${nope}", ["a", "${nope}"]):
             OmegaConf.update(config, key, written)
             with use_hydra_config(shipped):
@@ -152,6 +152,7 @@ def test_an_interpolation_that_fails_is_told_with_its_key(shipped):
             place = key if isinstance(written, str) else f"{key}[1]"
             assert line is not None
             assert line.startswith(f"{place}=${{nope}}: Interpolation key 'nope' not found; give")
+        OmegaConf.update(config, key, value, merge=False)
 
 
 @pytest.mark.parametrize(
