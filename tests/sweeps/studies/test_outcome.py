@@ -15,7 +15,7 @@ from rich.console import Console
 
 from lightning_modules.figures.charts import as_spec
 from lightning_modules.figures.picture_files import CAPTION, ENDINGS, FLOAT
-from lightning_modules.runs.paths import CONF
+from lightning_modules.runs.paths import CONF, REPORT
 from sweeps.comparison.conditions import equally_tuned
 from sweeps.launch.compose import use_hydra_config
 from sweeps.report.html import environment
@@ -317,7 +317,11 @@ def test_studies_stand_together_in_one_section(tmp_path):
 
 
 @pytest.mark.parametrize("studies", [1, 5])
-def test_the_end_of_studies_takes_25_lines_failed_trials_first(tmp_path, studies):
+def test_the_end_of_studies_takes_25_lines_failed_trials_first(tmp_path, monkeypatch, studies):
+    def unwritten(outcome, widths):
+        return outcome.folder / REPORT
+
+    monkeypatch.setattr("sweeps.tasks.study.write_outcome", unwritten)
     names = [f"study-{number}" for number in range(studies)]
     outcomes = [made(tmp_path / name, 6, [FAILED, DONE], name=name) for name in names]
     console = Console(width=80, file=io.StringIO(), record=True)
