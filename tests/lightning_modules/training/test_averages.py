@@ -118,23 +118,30 @@ def test_a_moving_average_follows_compiled_and_recomputed_layers():
 
 
 @pytest.fixture(scope="module")
-def averaged(train):
+def seen():
+    """The weights of the training with a moving average."""
+    return Weights()
+
+
+@pytest.fixture(scope="module")
+def averaged(train, seen):
     """Uninterrupted trainings of 15 updates, validated after every third."""
-    return {"ema": train("whole-ema", *EMA), "mean": train("whole-mean", *MEAN)}
+    with pytest.MonkeyPatch.context() as patched:
+        for hook in ("on_train_batch_start", "on_train_batch_end", "on_validation_batch_start"):
+            at_every(patched, MovingAverage, hook, getattr(seen, hook))
+        ema = train("whole-ema", *EMA)
+    return {"ema": ema, "mean": train("whole-mean", *MEAN)}
 
 
-def test_validation_and_test_see_the_moving_average(train, space, monkeypatch):
-    seen = Weights()
-    for hook in ("on_train_batch_start", "on_train_batch_end", "on_validation_batch_start"):
-        at_every(monkeypatch, MovingAverage, hook, getattr(seen, hook))
-    course = train("seen", *EMA)
-    content = torch.load(space / "seen/checkpoints/best.ckpt", weights_only=True)
+def test_validation_and_test_see_the_moving_average(averaged, seen, space):
+    course = averaged["ema"]
+    content = torch.load(space / "whole-ema/checkpoints/best.ckpt", weights_only=True)
     update = content["global_step"]
     assert sorted(seen.validated) == [3, 6, 9, 12, 15]
     for validated, average in seen.validated.items():
         by_now = by_hand(seen.trained[:validated], 0.999)
         assert average.double() == pytest.approx(by_now, rel=1e-4, abs=1e-7)
-    assert torch.equal(vector(load_trained(space / "seen").model), seen.validated[update])
+    assert torch.equal(vector(load_trained(space / "whole-ema").model), seen.validated[update])
     assert course.training["val_loss"] == min(loss for loss, _ in content["validations"])
 
 
@@ -179,16 +186,17 @@ def weights_of(file: Any) -> bytes:
     return b"".join(tensor.numpy().tobytes() for tensor in state.values())
 
 
-@pytest.mark.parametrize("time", [1, 5, 15])
+@pytest.mark.parametrize("times", [(1, 5), (15,)], ids=["twice", "last"])
 def test_a_signal_in_a_validation_saves_the_trained_weights_as_such(
-    train, averaged, monkeypatch, time
+    train, averaged, monkeypatch, times
 ):
-    name = f"signal-{time}"
-    with monkeypatch.context() as patched:
-        terminated = partial(signal.raise_signal, signal.SIGTERM)
-        at(patched, TranslationModule, "validation_step", time, terminated)
-        with pytest.raises(TerminatedError):
-            train(name, *EMA)
+    name = f"signal-{times[-1]}"
+    for time in times:
+        with monkeypatch.context() as patched:
+            terminated = partial(signal.raise_signal, signal.SIGTERM)
+            at(patched, TranslationModule, "validation_step", time, terminated)
+            with pytest.raises(TerminatedError):
+                train(name, *EMA)
     assert train(name, *EMA) == averaged["ema"]
 
 
