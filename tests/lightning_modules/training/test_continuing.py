@@ -179,15 +179,16 @@ def test_a_training_goes_on_beyond_a_plateau(train):
     assert more.training["updates"] == ended.training["updates"]
 
 
-def test_other_trainings_beside_a_run_are_not_continued(train, space, small, caplog):
-    caplog.set_level("INFO")
-    for name, given in {
-        "seed": ["seed=2"],
-        "schedule": ["scheduler=linear"],
-        "new": ["force=true"],
-    }.items():
-        train(f"small/{name}", *given, "budget=updates", "budget.updates=8")
-    assert "training continues" not in caplog.text
+def test_other_trainings_beside_a_run_are_not_continued(space, small):
+    def continued(*given):
+        folder = space / "small" / "other"
+        eight = ["budget=updates", "budget.updates=8"]
+        with hydra_job([*TRUNK, *places(space), *eight, *given], folder) as (_, config):
+            return run_to_continue(config, folder, identity_of(config, sized_for_data(config)))
+
+    assert continued() == str(small)
+    for given in ("seed=2", "scheduler=linear", "force=true"):
+        assert continued(given) is None
 
 
 def test_a_named_run_that_cannot_be_continued_is_refused(train, small):
