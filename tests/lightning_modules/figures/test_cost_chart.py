@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from lightning_modules.figures.cost_chart import cost_chart, pareto_front
 from lightning_modules.metrics.bootstrap import Estimate
 
-examples = settings(deadline=None, derandomize=True, max_examples=100, database=None)
+examples = settings(deadline=None, derandomize=True, max_examples=50, database=None)
 POINTS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=8)
 
 

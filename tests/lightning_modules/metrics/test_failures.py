@@ -76,7 +76,7 @@ def test_words_that_stood_earlier_repeat():
     assert not loops([*group, *others, *group], [])
 
 
-examples = settings(deadline=None, derandomize=True, max_examples=100, database=None)
+examples = settings(deadline=None, derandomize=True, max_examples=50, database=None)
 WORDS = st.text("abcd?", max_size=20).map(
     lambda letters: [UNKNOWN_WORD if letter == "?" else letter for letter in letters]
 )

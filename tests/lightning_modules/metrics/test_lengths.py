@@ -22,7 +22,7 @@ from lightning_modules.metrics.lengths import (
 from lightning_modules.metrics.metric import ReferenceText
 from tests.helpers.made_text import made_references, statistics_of
 
-examples = settings(deadline=None, derandomize=True, max_examples=200, database=None)
+examples = settings(deadline=None, derandomize=True, max_examples=60, database=None)
 
 LENGTHS = st.lists(st.integers(0, 90), max_size=40).map(lambda each: np.array(each, np.int64))
 EDGES = st.sets(st.integers(1, 80), min_size=1, max_size=6).map(sorted)

@@ -35,7 +35,7 @@ from tests.helpers.made_text import (
     statistics_of,
 )
 
-examples = settings(deadline=None, derandomize=True, max_examples=200, database=None)
+examples = settings(deadline=None, derandomize=True, max_examples=60, database=None)
 
 SEED = 12345
 """sacreBLEU's default seed."""

@@ -16,7 +16,7 @@ from lightning_modules.metrics.sentences import (
 from lightning_modules.metrics.text_metrics import sentence_bleu
 from tests.helpers.made_text import statistics_of
 
-examples = settings(deadline=None, derandomize=True, max_examples=200, database=None)
+examples = settings(deadline=None, derandomize=True, max_examples=60, database=None)
 
 
 def members(scores):

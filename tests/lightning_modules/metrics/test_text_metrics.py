@@ -12,7 +12,7 @@ from lightning_modules.metrics.metric import ReferenceText, ratio
 from lightning_modules.metrics.text_metrics import SENTENCE_BLEU, TEXT_METRICS, sentence_bleu
 from tests.helpers.made_text import SACREBLEU, corrupted, made_references, statistics_of
 
-examples = settings(deadline=None, derandomize=True, max_examples=150, database=None)
+examples = settings(deadline=None, derandomize=True, max_examples=60, database=None)
 
 ODD_CORPORA = {
     "perfect": (["the cat sat on the mat ."] * 2, ["the cat sat on the mat ."] * 2),

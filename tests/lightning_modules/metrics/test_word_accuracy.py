@@ -15,7 +15,7 @@ from lightning_modules.metrics.word_accuracy import (
 )
 from lightning_modules.metrics.words import PLAIN, tokens
 
-examples = settings(deadline=None, derandomize=True, max_examples=200, database=None)
+examples = settings(deadline=None, derandomize=True, max_examples=60, database=None)
 sentences = st.lists(st.sampled_from("abc"), max_size=7)
 pairs = st.lists(st.tuples(sentences, sentences), max_size=4)
 

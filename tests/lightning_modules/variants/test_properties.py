@@ -25,7 +25,7 @@ EXACT: dict[str, Any] = {"rtol": 0, "atol": 1e-10}
 """Tolerance in float64: products of other shapes round differently."""
 SAME_WIDTH = ("dot", "scaled_dot", "cosine")
 
-examples = settings(deadline=None, derandomize=True, max_examples=80, database=None)
+examples = settings(deadline=None, derandomize=True, max_examples=30, database=None)
 flags = st.booleans()
 
 

@@ -58,7 +58,7 @@ def written(tmp_path):
     return json.loads((tmp_path / "out" / "comparison.json").read_text())
 
 
-@settings(deadline=None)  # a busy machine may stop for longer
+@settings(deadline=None, max_examples=25)  # a busy machine may stop for longer
 @given(RECORDS)
 def test_a_comparison_reads_back(folder, record):
     write_record(folder / "comparison.json", record)
