@@ -16,7 +16,8 @@ def test_the_run_is_that_of_the_command(space, monkeypatch):
         return 0, ""
 
     monkeypatch.setattr(training, "run_command", run_inside)
-    given = [*TINY, *places(space), "logger=none", "decoding=greedy"]
+    given = [*TINY, *places(space), "logger=none", "decoding=greedy", "data=grammar_easy"]
+    given += ["data.train_size=60", "budget.target_tokens=1000"]
     folders = []
     for more in ([], ["force=true"], ["force=true"]):
         run = ab.train(*given, *more)

@@ -99,6 +99,7 @@ def test_the_default_is_that_of_the_start(asked):
 @pytest.mark.parametrize(("model", "threads"), [("seq2seq", 1), ("transformer", 2)])
 def test_a_run_records_its_threads(two_processors, tmp_path, model, threads):
     given = [each for each in TINY if not each.startswith("threads")]
+    given += ["budget.target_tokens=1000", "decoding=greedy"]
     folder = tmp_path / "run"
     inside(*given, f"model={model}", *places(tmp_path), "logger=none", f"hydra.run.dir={folder}")
     result = read_result(folder)
