@@ -6,6 +6,7 @@ from random import Random
 from typing import Any
 
 from datamodules.corpus import ParallelText
+from datamodules.grammar import GrammarCorpus
 from datamodules.grammar.drawing.sentences import Sentences
 from datamodules.grammar.drawing.vocabulary import Vocabulary
 from datamodules.grammar.languages import find_language
@@ -18,10 +19,14 @@ DIRECTIONS = [("en", "fr"), ("fr", "en"), ("en", "de"), ("de", "en"), ("de", "fr
 Link = tuple[int, int, bool]  # source word, target word, and whether the link is sure
 
 
-@cache
 def split(name, source="en", target="", **knobs) -> ParallelText:
-    target = target or _other(source)
-    return grammar_corpus(**SMALL, source=source, target=target, **knobs).split(name)
+    return _small(source, target or _other(source), **knobs).split(name)
+
+
+@cache
+def _small(source: str, target: str, **knobs) -> GrammarCorpus:
+    """Keep a corpus, whose splits are made of each other."""
+    return grammar_corpus(**SMALL, source=source, target=target, **knobs)
 
 
 @cache
