@@ -104,6 +104,7 @@ def test_what_cannot_change_any_more_is_refused(trained, tmp_path, task, given):
     assert f"{given}: task={task} does not read {key}" in line
 
 
+@pytest.mark.usefixtures("quick_reports")
 def test_each_job_of_a_list_of_runs_starts_from_its_own_run(trained, space, tmp_path):
     beam = [*SETTINGS, "decoding=beam", "decoding.beam_size=2", "seed=2"]
     beam.remove("decoding=greedy")
@@ -112,6 +113,7 @@ def test_each_job_of_a_list_of_runs_starts_from_its_own_run(trained, space, tmp_
     inside(
         "-m", "task=test", f"checkpoint={trained},{tmp_path}/beam", "logger=none", *places(space),
         f"hydra.sweep.dir={tmp_path}/both", "hydra/launcher=basic",
+        "scoring.resamples=100",
     )  # fmt: skip
     results = [read_result(tmp_path / "both" / job) for job in "01"]
     assert [result and result.decoding["search"] for result in results] == [
