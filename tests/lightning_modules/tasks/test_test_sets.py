@@ -82,7 +82,8 @@ def compared(space, common):
     folder = space / "compared"
     variants = "model=bahdanau,seq2seq"
     run = [each for each in RUN if "model" not in each]
-    inside("-m", *common, variants, *run, *LEARNING, f"hydra.sweep.dir={folder}")
+    run += ["hydra/launcher=basic", *LEARNING]  # workers import for seconds
+    inside("-m", *common, variants, *run, f"hydra.sweep.dir={folder}")
     return folder
 
 

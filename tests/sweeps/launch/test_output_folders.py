@@ -24,6 +24,7 @@ from sweeps.launch.jobs import combinations
 from tests.helpers.commands import ROOT, TINY, in_process, inside, mistake, places, write
 
 RUN = ["model=seq2seq", "logger=none", *TINY]
+IN_TURN = "hydra/launcher=basic"  # jobs in this process: workers import for seconds
 
 
 @pytest.fixture
@@ -318,9 +319,10 @@ def test_force_replaces_a_finished_run_in_a_given_folder(space, tmp_path):
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("quick_reports")
 def test_jobs_lie_where_the_command_says(tmp_path):
     names = [f"hydra.sweep.dir={tmp_path}/jobs", "hydra.sweep.subdir='${variant}-${seed}'"]
-    inside("-m", *RUN, *places(tmp_path), "seed=1,2", *names)
+    inside("-m", *RUN, *places(tmp_path), "seed=1,2", *names, IN_TURN)
     results = sorted((tmp_path / "jobs").glob("*/result.json"))
     assert [file.parent.name for file in results] == ["seq2seq-1", "seq2seq-2"]
     assert [json.loads(file.read_text())["seed"] for file in results] == [1, 2]
@@ -361,8 +363,9 @@ def test_a_run_that_another_process_is_at_work_on_is_waited_for(space, tmp_path)
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("quick_reports")
 def test_a_multirun_does_what_is_missing(space):
-    many = ["-m", *RUN, "seed=1,2", *places(space)]
+    many = ["-m", *RUN, "seed=1,2", *places(space), IN_TURN]
     inside(*many)
     [sweep] = (space / "outputs" / "comparisons").iterdir()
     first = weights(sweep)
@@ -379,6 +382,7 @@ def test_a_multirun_does_what_is_missing(space):
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("quick_reports")
 def test_a_multirun_with_other_data_reports_no_old_results(tmp_path, capsys):
     text = tmp_path / "text"
     text.mkdir()
@@ -388,6 +392,7 @@ def test_a_multirun_with_other_data_reports_no_old_results(tmp_path, capsys):
             write(text / f"{part}.{language}", chosen)
     folder = tmp_path / "jobs"
     given = ["-m", "seed=1,2", "model=seq2seq", "logger=none", "data=text", f"data.root={text}"]
+    given += [IN_TURN]
     given += ["data.source=en", "data.target=de", *places(tmp_path), f"hydra.sweep.dir={folder}"]
     given += [each for each in TINY if not each.startswith("data.")]
     assert in_process(*given) == 0

@@ -74,10 +74,11 @@ def test_the_checkpoints_of_rungs_may_go_once_the_training_has_ended(space):
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("quick_reports")
 def test_a_comparison_of_seeds_has_rungs_beside_it(space):
     out = places(space / "seeds")
     given = [*SETTINGS, *out, "budget.updates=6", "budget.rungs=[4]"]
-    assert in_process("-m", "seed=1,2", *given) == 0
+    assert in_process("-m", "seed=1,2", "hydra/launcher=basic", *given) == 0
     rungs = sorted((space / "seeds" / "outputs" / "runs").glob("*/result.json"))
     assert [result_of(file.parent).seed for file in rungs] == [1, 2]
     compared = sorted((space / "seeds" / "outputs" / "comparisons").glob("*/*/result.json"))

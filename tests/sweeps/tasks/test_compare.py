@@ -63,6 +63,8 @@ def test_the_tracker_gets_what_it_has_runs_of(tmp_path, quick_reports, monkeypat
     make_run(runs / "0", "none")
     run = make_run(runs / "1", "luong")
     given = [f"task={task}", f"runs={runs}", f"hydra.run.dir={tmp_path}/out"]
+    if task == "compare":
+        given.append("scoring.resamples=100")
     inside(*given)
     assert not published
     inside(*given, "logger=wandb")
@@ -85,7 +87,7 @@ def test_runs_that_are_missing_are_named(tmp_path, runs, words):
 def test_a_multirun_of_failed_jobs_alone_ends_without_a_report(tmp_path, capfd):
     status = in_process(
         "-m", *TINY, "batching.max_tokens=5,6", *places(tmp_path), "logger=none",
-        f"hydra.sweep.dir={tmp_path}/sweep",
+        f"hydra.sweep.dir={tmp_path}/sweep", "hydra/launcher=basic",
     )  # fmt: skip
     output = "".join(capfd.readouterr())
     assert status == 2
