@@ -4,9 +4,19 @@ from tests.tools.benchmarks.starts import Point, read_points, table, write_point
 
 
 def point(system, seed, budget, bleu, loss, begun=90_000, spread=0.25, aer=40.0):
-    known = {"corpus": "grammar", "commit": "89ac01cd", "start_spread": spread and 1.0}
-    return Point(system=system, seed=seed, budget=budget, bleu=bleu, val_loss=loss, begun=begun,
-                 spread=spread, aer=aer, **known)  # fmt: skip
+    return Point(
+        corpus="grammar",
+        system=system,
+        seed=seed,
+        budget=budget,
+        bleu=bleu,
+        val_loss=loss,
+        aer=aer,
+        begun=begun,
+        start_spread=spread and 1.0,
+        spread=spread,
+        commit="89ac01cd",
+    )
 
 
 POINTS = [
