@@ -46,13 +46,13 @@ def multiply(
 ) -> Tensor:
     """Return ``onto + left @ right``, ``(rows, columns)``, without gradients.
 
-    ``onto`` is ``(columns,)`` or ``(rows, columns)``. In an ``aligned`` result of torch in float32,
-    every row begins at a cache line, with a gap after the row before: MKL multiplies matrices with
-    such rows faster, for example logits of 5,003 words. Not in bfloat16: on a processor with AMX,
-    oneDNN then multiplies what stands in the gap by 0, which may be NaN.
+    ``onto`` is ``(columns,)`` or ``(rows, columns)``. In an ``aligned`` result of torch, every row
+    begins at a cache line, with a gap after the row before: MKL multiplies matrices with such rows
+    faster, for example logits of 5,003 words. Not in bfloat16: on a processor with AMX, oneDNN then
+    multiplies what stands in the gap by 0, and that may be NaN.
     """
     if not onednn_multiplies(left, right.shape[1]):
-        gaps = aligned and left.dtype == torch.float32
+        gaps = aligned and left.dtype != torch.bfloat16
         out = _aligned(len(left), right.shape[1], left) if gaps else None
         if onto is None:
             return torch.mm(left, right, out=out)
