@@ -80,7 +80,7 @@ class WordRule:
     @property
     def unit(self) -> str:
         """What ``words`` are, for readers."""
-        return "whitespace-separated words" if self.tokenizer in AT_SPACES else self.token_unit
+        return "words" if self.tokenizer in AT_SPACES else self.token_unit
 
     @property
     def token_unit(self) -> str:

@@ -239,7 +239,7 @@ def wrong_verdicts(results: Sequence[ClaimResult]) -> str:
     """Return how many verdicts may be expected to be wrong, as a sentence."""
     verdicts = [one.verdict for one in results if one.verdict is not None]
     decided = sum(verdict.outcome.decided for verdict in verdicts)
-    wrong = format_number(expected_wrong(verdicts), 1)
+    wrong = format_number(expected_wrong(verdicts), 2)
     return f"Of {decided} decided verdicts, up to {wrong} may be expected to be wrong (5% each)."
 
 

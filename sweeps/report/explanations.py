@@ -1,4 +1,4 @@
-"""Findings of the second rank: scores that disagree, and kinds of failure that explain a fall."""
+"""Findings of the second rank: scores that disagree, right links, failures that explain a fall."""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
@@ -13,10 +13,11 @@ from lightning_modules.metrics.pair_tests import PairTest
 from lightning_modules.metrics.systems import System
 from sweeps.comparison.evaluation import EvalGroup
 from sweeps.comparison.failure_shares import FailureShares
-from sweeps.comparison.numbers import format_number, in_words, p_statement
+from sweeps.comparison.numbers import format_estimate, format_number, in_words, p_statement
 from sweeps.comparison.significance_tables import SignificanceTests, differ, leads
 from sweeps.report.headline import BLEU, WHOLE, Finding, GroupTests, below, quote, size
 
+AER = "aer"  # name of the alignment error
 EXPLAINING = (TranslationKind.UNKNOWN, TranslationKind.SHORT, TranslationKind.LONG)
 """Kinds that may explain a fall; without the wrong words nothing would be left but right ones."""
 LEAST_SHARE, LEAST_PART = 10.0, 0.5
@@ -54,6 +55,33 @@ def disagreements(group: GroupTests, tested: Mapping[str, SignificanceTests]) ->
             f"paired bootstrap and randomisation, {p_statement(max(p for _, p in found), floor)} "
             "(Holm, over all tests of a score)",
         )
+
+
+def right_links(group: GroupTests) -> Iterator[Finding]:
+    """Say whether the system with the highest BLEU attends to the right words most often, too.
+
+    Nothing where its alignment error is not known, or the intervals of the two errors overlap.
+    """
+    evaluation = group.evaluation
+    if AER not in {metric.name for metric in evaluation.metrics}:
+        return
+    known = ((each, evaluation.estimate(each, None, AER)) for each in group.ranked)
+    errors = {each: error for each, error in known if error is not None}
+    best, *_ = group.ranked
+    if best not in errors or len(errors) < 2:
+        return
+    least, second = sorted(errors, key=lambda each: errors[each].value)[:2]
+    worse = second if least == best else best
+    low, high = errors[worse].low, errors[least].high
+    if low is None or high is None or low <= high:
+        return
+    also = ", whose BLEU is the highest, also has" if least == best else " has"
+    whose = "" if least == best else ", whose BLEU is the highest,"
+    yield Finding(
+        f"{quote(least)}{also} the lowest alignment error, {format_estimate(errors[least], 1)}%; "
+        f"{quote(worse)}{whose} has {format_estimate(errors[worse], 1)}%",
+        "lower is better; the intervals do not overlap",
+    )
 
 
 def _ahead_by(

@@ -19,7 +19,7 @@ from sweeps.comparison.significance_tables import SignificanceTests, conclusions
 from sweeps.comparison.tables import Table
 from sweeps.report.alarms import Alarms, alarms_over
 from sweeps.report.costs import cost_findings
-from sweeps.report.explanations import disagreements, explained_falls
+from sweeps.report.explanations import disagreements, explained_falls, right_links
 from sweeps.report.headline import Finding, GroupTests, answer, group_tests, headline, quote
 from sweeps.report.run_headline import run_headline
 from sweeps.report.sentence_cards import Examples, example_sentences
@@ -146,7 +146,14 @@ class Findings:
             [tests] = self.group_tests
             falls = explained_falls(self.failures, tests.group)
             scores = disagreements(tests, self.significance)
-            return [*found, *falls, *scores, *cost_findings(self.comparison, tests.ranked[0])]
+            links = right_links(tests)
+            return [
+                *found,
+                *falls,
+                *scores,
+                *links,
+                *cost_findings(self.comparison, tests.ranked[0]),
+            ]
         if len(self.evaluation.groups) == 1:
             [group] = self.evaluation.groups
             return [*found, *explained_falls(self.failures, group)]

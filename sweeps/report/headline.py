@@ -182,7 +182,8 @@ def _best(group: GroupTests) -> Iterator[Finding]:
     if alike:
         yield Finding(
             f"The highest BLEU have {_scored(group, [best, *alike])}, whose order is not shown; "
-            f"the first has {size(lead)} more than {quote(behind[0])}, the next",
+            f"the first has {size(lead)} more than {quote(behind[0])}, the next"
+            f"{_without_a_model(group)}",
             group.tested(lead),
             f"{in_words([quote(each) for each in [best, *alike]])} have the highest BLEU; their "
             "order is not shown",
@@ -192,10 +193,20 @@ def _best(group: GroupTests) -> Iterator[Finding]:
     yield Finding(
         f"{quote(best)} has the highest BLEU on the whole test set, "
         f"{format_estimate(group.bleu(best), 1)}: {size(lead)} more than "
-        f"{quote(behind[0])}{next_of}",
+        f"{quote(behind[0])}{next_of}{_without_a_model(group)}",
         group.tested(lead),
         f"{quote(best)} has the highest BLEU",
     )
+
+
+def _without_a_model(group: GroupTests) -> str:
+    """Name the translation without a model that has a higher BLEU than every system, if any."""
+    known = ((each, group.evaluation.mean(each, None, BLEU)) for each in group.group.baselines)
+    scores = {each.label: bleu for each, bleu in known if bleu is not None}
+    label = max(scores, key=lambda each: scores[each], default=None)
+    if label is None or scores[label] <= group.bleu(group.ranked[0]).value:
+        return ""
+    return f"; the {label}, without a model, has {format_number(scores[label], 1)}"
 
 
 def answer(findings: Sequence[Finding]) -> str | None:

@@ -107,7 +107,7 @@ def test_claims_and_extensions_are_counted_apart():
         "800,000 target tokens"
     )
     assert wrong_verdicts(results()) == (
-        "Of 5 decided verdicts, up to 0.2 may be expected to be wrong (5% each)."
+        "Of 5 decided verdicts, up to 0.25 may be expected to be wrong (5% each)."
     )
 
 

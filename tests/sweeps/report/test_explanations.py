@@ -1,10 +1,12 @@
 """Findings about failures and about scores that disagree, on made translations."""
 
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
+from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.metrics.failures import TranslationKind
 from sweeps.comparison.evaluation import evaluate
 from sweeps.comparison.failure_shares import FailureShares, failure_table
@@ -15,6 +17,7 @@ from sweeps.report.explanations import (
     disagreements,
     explained_falls,
     explanations,
+    right_links,
 )
 from sweeps.report.headline import group_tests
 from tests.helpers.failing_systems import LENGTHS, cut, looping, system, unknown
@@ -121,3 +124,44 @@ def test_scores_that_agree_are_no_finding():
     tested = significance_tests(evaluation)
     [group] = group_tests(evaluation, tested["bleu"])
     assert list(disagreements(group, tested)) == []
+
+
+class Named(SimpleNamespace):
+    """A system by its name."""
+
+    def __hash__(self):
+        return hash(self.name)
+
+
+@pytest.mark.parametrize(
+    ("errors", "claim"),
+    [
+        (
+            {"a": 40, "b": 20, "c": 30},
+            "“b” has the lowest alignment error, 20.0 [19.0, 21.0]%; “a”, whose BLEU is the "
+            "highest, has 40.0 [39.0, 41.0]%",
+        ),
+        (
+            {"a": 20, "b": None, "c": 30},
+            "“a”, whose BLEU is the highest, also has the lowest alignment error, "
+            "20.0 [19.0, 21.0]%; “c” has 30.0 [29.0, 31.0]%",
+        ),
+        ({"a": 21, "b": 20, "c": 40}, None),  # overlapping intervals
+        ({"a": None, "b": 20, "c": 40}, None),  # the best has no attention
+        ({"a": 20, "b": None, "c": None}, None),
+    ],
+)
+def test_the_attention_that_finds_most_links_is_a_finding(errors, claim):
+    known = {
+        name: None if error is None else Estimate(error, error - 1.0, error + 1.0)
+        for name, error in errors.items()
+    }
+    group = SimpleNamespace(
+        ranked=[Named(name=name, label=name) for name in errors],
+        evaluation=SimpleNamespace(
+            metrics=[SimpleNamespace(name="aer")],
+            estimate=lambda system, bounds, metric: known[system.name],
+        ),
+    )
+    found = [each.claim for each in right_links(cast(Any, group))]
+    assert found == ([] if claim is None else [claim])

@@ -31,6 +31,7 @@ from tests.helpers.run_folders import (
     CONFIG,
     REPORT,
     SCORING,
+    TEXT,
     findings_of,
     make_failure,
     make_run,
@@ -295,6 +296,17 @@ def findings(*systems, limits=()):
     evaluation = evaluate(systems, LENGTHS)
     tests = significance_tests(evaluation)
     return headline(group_tests(evaluation, tests.get("bleu")), limits)
+
+
+def test_a_translation_without_a_model_above_all_systems_is_named(tmp_path):
+    right = {"phrase_table": TEXT.references}
+    runs = [make_run(tmp_path / name, name, **right) for name in ("none", "luong")]
+    first, *_ = findings_of(runs).headline
+    assert first.claim.endswith("; the phrase table, without a model, has 100.0")
+    wrong = {"phrase_table": ["nothing"] * len(TEXT.references)}
+    runs = [make_run(tmp_path / f"{name}2", name, **wrong) for name in ("none", "luong")]
+    first, *_ = findings_of(runs).headline
+    assert "phrase table" not in first.claim
 
 
 def test_the_story_of_a_falling_system_names_its_tests():

@@ -56,13 +56,7 @@ def test_every_score_is_a_point_of_its_curve(page, name):
     for words in ("luong", HOSTILE[0]):
         assert words in drawn
     if name == "bleu_by_length":
-        for words in (
-            "Source length (whitespace-separated words)",
-            "BLEU",
-            "11–20",
-            "21–30*",
-            "n = 2",
-        ):
+        for words in ("Source length (words)", "BLEU", "11–20", "21–30*", "n = 2"):
             assert words in drawn
         assert "longest training sentence: 15 words" in drawn
 
