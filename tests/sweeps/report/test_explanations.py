@@ -1,5 +1,6 @@
 """Findings about failures and about scores that disagree, on made translations."""
 
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -126,11 +127,15 @@ def test_scores_that_agree_are_no_finding():
     assert list(disagreements(group, tested)) == []
 
 
-class Named(SimpleNamespace):
+@dataclass(frozen=True)
+class Named:
     """A system by its name."""
 
-    def __hash__(self):
-        return hash(self.name)
+    name: str
+
+    @property
+    def label(self) -> str:
+        return self.name
 
 
 @pytest.mark.parametrize(
@@ -157,7 +162,7 @@ def test_the_attention_that_finds_most_links_is_a_finding(errors, claim):
         for name, error in errors.items()
     }
     group = SimpleNamespace(
-        ranked=[Named(name=name, label=name) for name in errors],
+        ranked=[Named(name) for name in errors],
         evaluation=SimpleNamespace(
             metrics=[SimpleNamespace(name="aer")],
             estimate=lambda system, bounds, metric: known[system.name],

@@ -299,14 +299,11 @@ def findings(*systems, limits=()):
 
 
 def test_a_translation_without_a_model_above_all_systems_is_named(tmp_path):
-    right = {"phrase_table": TEXT.references}
-    runs = [make_run(tmp_path / name, name, **right) for name in ("none", "luong")]
-    first, *_ = findings_of(runs).headline
-    assert first.claim.endswith("; the phrase table, without a model, has 100.0")
-    wrong = {"phrase_table": ["nothing"] * len(TEXT.references)}
-    runs = [make_run(tmp_path / f"{name}2", name, **wrong) for name in ("none", "luong")]
-    first, *_ = findings_of(runs).headline
-    assert "phrase table" not in first.claim
+    for table, named in ((TEXT.references, True), (["nothing"] * len(TEXT.references), False)):
+        places = [(tmp_path / f"{name}-{named}", name) for name in ("none", "luong")]
+        runs = [make_run(*place, phrase_table=table) for place in places]
+        first, *_ = findings_of(runs).headline
+        assert first.claim.endswith("; the phrase table, without a model, has 100.0") == named
 
 
 def test_the_story_of_a_falling_system_names_its_tests():
