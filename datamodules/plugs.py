@@ -88,11 +88,16 @@ def _imported(override: str, name: str, choices: str) -> Any:
         return get_object(name)
     except (ImportError, ValueError) as error:
         cause = error.__cause__
-        if cause is not None and not isinstance(cause, ImportError | AttributeError):
-            raise cause from None
-        raise UserError(f"{override}: cannot be imported; {choices}") from None
     finally:
         hydra_log.disabled = not enabled
+    if isinstance(cause, SyntaxError):
+        where = f"{Path(cause.filename or name).name}, line {cause.lineno}"
+        raise UserError(f"{override}: {where}: {cause.msg}")
+    if isinstance(cause, ModuleNotFoundError) and not f"{name}.".startswith(f"{cause.name}."):
+        raise UserError(f"{override}: cannot be imported: {cause}, which its file imports")
+    if cause is not None and not isinstance(cause, ImportError | AttributeError):
+        raise cause
+    raise UserError(f"{override}: cannot be imported; {choices}")
 
 
 def code_of_class(kind: type) -> str:

@@ -217,7 +217,9 @@ def _unread_override(override: str) -> str:
 
 def _memory_asked(error: BaseException | None) -> str | None:
     """Return how much memory was asked for and refused, in words; None for another error."""
-    while error is not None:
+    seen = set[int]()  # an error may be a context of its own cause
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
         if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
             return ""
         if refused := NO_MEMORY.search(str(error)):

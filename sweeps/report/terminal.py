@@ -25,6 +25,7 @@ from sweeps.report.findings import Findings
 
 WHOLE = {"exact": "EM", "aer": "AER"}
 """Short titles of the scores on the whole test set that the terminal shows next to BLEU."""
+PERCENT = " (%)"
 
 
 def rich_table(
@@ -167,7 +168,7 @@ def _held(conditions: Sequence[Condition]) -> str:
     held = len(conditions) - len(differ)
     verb = "differs" if len(differ) == 1 else "differ"
     named = differ if len(differ) <= MOST_CONDITIONS else [f"{len(differ)} others"]
-    return f"{held} conditions hold; {in_words(named)} {verb} by design"
+    return f"{held} hold; {in_words(named)} {verb} by design"
 
 
 def _scores(evaluation: Evaluation, lines: int, console: Console) -> Printed:
@@ -200,7 +201,9 @@ def _scores_of(
     """Return the table of some systems, and of some lengths, ``of`` so many systems in all."""
     whole = [name for name in WHOLE if name in {each.name for each in evaluation.metrics}]
     title = f"BLEU [95%], and by {evaluation.length_axis.partition(' (')[0]}"
-    title += "".join(f"; {WHOLE[name]}: {METRICS[name].label}" for name in whole)
+    labels_of_whole = (METRICS[name].label.removesuffix(PERCENT) for name in whole)
+    named = [f"{WHOLE[name]}: {label}" for name, label in zip(whole, labels_of_whole, strict=True)]
+    title += f"; {', '.join(named)}{PERCENT}" if named else ""
     if len(shown) < of:
         title += f"; the {len(shown)} highest of {of} systems"
     labels = {system.name: shorten(system.label, LONGEST_LABEL) for system, _ in shown}

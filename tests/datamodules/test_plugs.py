@@ -8,6 +8,7 @@ import torch
 
 from datamodules.errors import UserError
 from datamodules.plugs import check_shape, find_plug, make_plug
+from sweeps.launch.errors import as_user_error
 
 
 class Shape(ABC):
@@ -63,11 +64,34 @@ def test_another_name_ends_with_one_line(name, words, caplog):
     assert caplog.text == ""
 
 
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        (
+            "class Circle\n",
+            "drawing.shape=faulty_shapes.Circle: faulty_shapes.py, line 1: expected",
+        ),
+        (
+            "import no_such_package\n",
+            "drawing.shape=faulty_shapes.Circle: cannot be imported: No module named "
+            "'no_such_package', which its file imports",
+        ),
+    ],
+)
+def test_a_file_that_python_cannot_import_ends_with_one_line(tmp_path, monkeypatch, code, message):
+    (tmp_path / "faulty_shapes.py").write_text(code)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(UserError) as caught:
+        find("faulty_shapes.Circle")
+    assert str(caught.value).startswith(message)
+
+
 def test_a_defect_in_the_module_of_a_plug_comes_through(tmp_path, monkeypatch):
     (tmp_path / "broken_shapes.py").write_text("1 / 0\n")
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(ZeroDivisionError) as caught:
         find("broken_shapes.Circle")
+    assert as_user_error(caught.value) is None  # and that is found out without end
     assert "broken_shapes" not in sys.modules
 
 

@@ -40,6 +40,12 @@ def test_the_memory_that_a_cpu_refuses_is_told():
     assert str(as_user_error(refused.value)).startswith("out of memory (4,194,304.0 GiB): give")
 
 
+def test_errors_that_are_contexts_of_each_other_are_looked_through_once():
+    one, other = ValueError("one"), ValueError("other")
+    one.__context__, other.__context__ = other, one
+    assert as_user_error(one) is None
+
+
 def test_gpus_that_are_not_there_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     line = mistake(*TINY, *places(tmp_path), "devices.gpus_per_job=3", "logger=none")
