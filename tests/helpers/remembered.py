@@ -6,10 +6,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from hydra._internal import config_loader_impl
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra._internal.config_repository import ConfigRepository
-from hydra._internal.defaults_list import Overrides
 from omegaconf import OmegaConf
 
 from lightning_modules.training.flops import count_flops
@@ -38,12 +36,10 @@ def flops_counted_once() -> Iterator[None]:
 
 @contextmanager
 def conf_read_once() -> Iterator[None]:
-    """Read each file of ``conf`` once, list and merge the same files once; set values each time."""
+    """Read each file of ``conf`` once, and merge the same files once; values are set each time."""
     read: dict[str, Any] = {}
-    listed: dict[tuple[str, ...], Any] = {}
     merged: dict[tuple[str, ...], Any] = {}
     load, merge = ConfigRepository.load_config, ConfigLoaderImpl._compose_config_from_defaults_list
-    make_list = config_loader_impl.create_defaults_list
 
     def remembered(known, key, repository, make):
         if [source.path for source in repository.get_sources()] != SHIPPED:
@@ -55,26 +51,11 @@ def conf_read_once() -> Iterator[None]:
     def read_once(self, config_path):
         return remembered(read, config_path, self, lambda: load(self, config_path))
 
-    def listed_once(repo, config_name, overrides_list, **how):
-        chosen = Overrides(repo, overrides_list)
-        values = chosen.config_overrides
-        choices = chosen.override_choices, chosen.append_group_defaults, chosen.deletions
-        groups = [each for each in overrides_list if not any(each is value for value in values)]
-        found = remembered(
-            listed,
-            (str(config_name), repr(choices), repr(how)),
-            repo,
-            lambda: make_list(repo, config_name, groups, **how),
-        )
-        found.config_overrides = found.overrides.config_overrides = values
-        return found
-
     def merged_once(self, defaults, repo):
         key = tuple(map(str, defaults))
         return remembered(merged, key, repo, lambda: merge(self, defaults, repo))
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(ConfigRepository, "load_config", read_once)
-        patched.setattr(config_loader_impl, "create_defaults_list", listed_once)
         patched.setattr(ConfigLoaderImpl, "_compose_config_from_defaults_list", merged_once)
         yield
