@@ -28,7 +28,8 @@ def program() -> None:
     if "--help" in given or "-h" in given:  # Hydra's own takes seconds
         print(help_text(command()))
         return
-    sys.path.append(str(Path.cwd()))  # classes of the user
+    if (here := str(Path.cwd())) not in sys.path:  # for classes of the user
+        sys.path.append(here)
     bound_waiting()
     register()
     sys.argv[1:] = with_space(given)

@@ -37,7 +37,7 @@ class RunComparison:
 
     @property
     def cautions(self) -> list[str]:
-        """What is alarming about the trainings, and how far the findings can be trusted."""
+        """Alarms about the trainings, and what else limits the findings, such as a single seed."""
         found = self.report.findings
         alarms = found.alarms.text if found.alarms else []
         return [*alarms, *filter(None, (found.caution, found.unfinished))]

@@ -68,7 +68,7 @@ class StudySection:
 
 
 CORPUS, TRAININGS = "the corpus", "trainings"
-ONE_TRAINING = "{} one seed; others may come out otherwise."
+ONE_TRAINING = "{} one seed; other seeds may differ."
 """The sentence before the findings, where systems have one seed; ``{}`` says which systems."""
 STILL_FALLING = (
     "Validation loss still falls {} a doubling in {} of {} trainings: longer trainings may come "

@@ -8,7 +8,7 @@ import pytest
 
 from lightning_modules.runs.job import command, program_words
 from lightning_modules.runs.settings import help_text
-from tests.helpers.commands import ROOT
+from tests.helpers.commands import ROOT, TINY, mistake, places
 
 NAME = "attention-bench"
 
@@ -70,3 +70,12 @@ def test_the_command_runs_in_another_folder(tmp_path):
         text=True,
     )
     assert "cell: my_cell.Mine" in done.stdout, done.stderr
+
+
+def test_a_class_in_the_current_folder_is_found(tmp_path, monkeypatch):
+    (tmp_path / "score_of_this_folder.py").write_text("class Plain: ...\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    given = ["model=luong_global", "model.attention.score=score_of_this_folder.Plain"]
+    line = mistake(*TINY, *given, *places(tmp_path), "logger=none")
+    assert "is not derived from" in line

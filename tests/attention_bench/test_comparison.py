@@ -5,6 +5,7 @@ import csv
 import pytest
 
 import attention_bench as ab
+from sweeps.report.findings import ONE_TRAINING
 from sweeps.tasks.compare import build_comparison
 from tests.helpers.pages import without_pictures
 from tests.helpers.refusals import refused
@@ -37,12 +38,15 @@ def test_tables_are_those_of_the_command(runs, comparison, space):
         assert len(frame) == len(written) - 1
 
 
-def test_findings_and_figure_are_shown(comparison):
+def test_findings_cautions_and_figure_are_shown(comparison):
     assert comparison.findings
+    one_seed = ONE_TRAINING.format("Every system has")
+    assert any(each.startswith(one_seed) for each in comparison.cautions)
     assert "bleu_by_length" in comparison.charts
     shown = comparison._repr_html_()
     assert shown.count("<img ") == 1
     assert shown.startswith("<ul><li>")
+    assert one_seed in shown
 
 
 def test_files_are_written_on_request(comparison, space, monkeypatch):

@@ -3,7 +3,7 @@
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-TYPES = {torch.float32: 2e-6, torch.float64: 1e-12}  # tolerance by type: each form may err by half
+TYPES = {torch.float32: 1e-6, torch.float64: 1e-12}  # tolerance by type
 
 
 class Largest(TorchDispatchMode):
@@ -27,7 +27,8 @@ def random(*shape, dtype=torch.float64, seed=0, scale=1.0):
 def both(fast, plain, inputs, tolerance):
     """Compare results, and the gradients of all inputs in one direction as shares of their norms.
 
-    Numbers of a gradient are sums whose parts cancel: in float32, one alone may be less exact.
+    Numbers of a gradient are sums whose parts cancel: in float32, one alone may be less exact. Each
+    of the two gradients may differ from the exact one by the tolerance.
     """
     actual, expected = fast(*inputs), plain(*inputs)
     torch.testing.assert_close(actual, expected, rtol=tolerance, atol=tolerance)
@@ -37,4 +38,4 @@ def both(fast, plain, inputs, tolerance):
     gradients = [torch.autograd.grad(out, inputs, direction) for out in (actual, expected)]
     for ours, theirs in zip(*gradients, strict=True):
         assert ours.shape == theirs.shape
-        assert (ours - theirs).norm() <= tolerance * theirs.norm().clamp(min=1)
+        assert (ours - theirs).norm() <= 2 * tolerance * theirs.norm().clamp(min=1)

@@ -76,7 +76,7 @@ def test_a_panel_names_the_bands_that_have_room(bounds, names):
 
 
 def test_a_name_lies_inside_its_band_along_its_whole_length():
-    """Of five groups, the last has a third of its translations too long: too thin for a label."""
+    """In the last of five groups a third is too long, in a band that is too thin for a label."""
     shares = [[60, 30, 0, 5, 5], [60, 30, 0, 5, 5], [30, 60, 0, 5, 5], [80, 10, 0, 5, 5]]
     every = [Bounds(10 * n + 1, 10 * n + 10) for n in range(5)]
     of = Bands(
