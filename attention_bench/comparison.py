@@ -40,7 +40,7 @@ class RunComparison:
         """Alarms about the trainings, and what else limits the findings, such as a single seed."""
         found = self.report.findings
         alarms = found.alarms.text if found.alarms else []
-        return [*alarms, *filter(None, (found.caution, found.unfinished))]
+        return [*alarms, *([found.caution] if found.caution else [])]
 
     @property
     def unfair(self) -> list[str]:

@@ -1,7 +1,7 @@
 """What all charts have in common: sizes of type and marks, data, captions, what a pointer says."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal, NamedTuple, TypeVar, cast
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import altair as alt
 from altair.utils.schemapi import debug_mode
@@ -109,8 +109,14 @@ def described(
         given["usermeta"] = {"caption": f"{subject} {note}".strip(), "width": width}
     if description := f"{subject} {details}".strip():
         given["description"] = description
-    whole: Any = chart.properties(**given)
-    return cast(Described, whole)
+    return with_properties(chart, given)
+
+
+def with_properties(chart: Described, given: Mapping[str, Any]) -> Described:
+    """Give a chart its properties. Altair's ``properties`` would copy all that the chart holds."""
+    for name, value in given.items():
+        setattr(chart, name, value)
+    return chart
 
 
 def tooltip(*fields: str, numbers: Mapping[str, str]) -> list[alt.Tooltip]:
@@ -121,7 +127,13 @@ def tooltip(*fields: str, numbers: Mapping[str, str]) -> list[alt.Tooltip]:
     ]
 
 
-def highlighting(field: str) -> tuple[alt.Parameter, Any]:
+def opacity_by(chosen: alt.Parameter, inside: float, outside: float) -> alt.OpacityValue:
+    """Return the opacity of the marks that are chosen, and of the others."""
+    either = alt.when(chosen).then(alt.value(inside)).otherwise(alt.value(outside))
+    return alt.OpacityValue(**either)
+
+
+def highlighting(field: str) -> tuple[alt.Parameter, alt.OpacityValue]:
     """Return the choice of a field in the legend, and the opacity that shows the chosen marks."""
     chosen = alt.selection_point(fields=[field], bind="legend")
-    return chosen, alt.when(chosen).then(alt.value(1)).otherwise(alt.value(0.15))
+    return chosen, opacity_by(chosen, 1, 0.15)

@@ -71,7 +71,9 @@ def cost_chart(
         .mark_line(interpolate="step-after", strokeDash=[4, 3], color=GREY, strokeWidth=1)
         .encode(x=x, y=y)
     )
-    interval = base.mark_rule(strokeWidth=style.line / 2).encode(y=alt.Y("low:Q"), y2="high:Q")
+    interval = base.mark_rule(strokeWidth=style.line / 2).encode(
+        y=alt.Y("low:Q"), y2=alt.Y2("high:Q")
+    )
     marks = base.mark_point(size=1.5 * style.mark, filled=True).encode(
         y=y, shape=alt.Shape("system:N", title=None, scale=shape, legend=legend)
     )

@@ -138,7 +138,10 @@ def _layers(
         axis=alt.Axis(values=[0, 25, 50, 75, 100], grid=False),
     )
     data = alt.Chart(data_of(rows)).encode(
-        x=x, y=y, y2="to:Q", color=alt.Color("kind:N", title=None, scale=colours, legend=legend)
+        x=x,
+        y=y,
+        y2=alt.Y2("to:Q"),
+        color=alt.Color("kind:N", title=None, scale=colours, legend=legend),
     )
     if len(bands.shares) > 1:
         drawn = data.mark_area(stroke="white", strokeWidth=0.75)
@@ -208,7 +211,7 @@ def _texts(bands: Bands, x: alt.X) -> Iterator[alt.Chart]:
         yield (
             alt.Chart(data_of([row]))
             .mark_text(color=LOOKS[kind][1], fontSize=style.type)
-            .encode(x=x, y="from:Q", text="name:N")
+            .encode(x=x, y=alt.Y("from:Q"), text=alt.Text("name:N"))
         )
 
 

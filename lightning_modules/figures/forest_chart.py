@@ -115,7 +115,7 @@ def _rules() -> Iterator[Chart]:
     band = alt.Chart(data_of([{"from": -1, "to": 1}])).mark_rect(
         color=GREY, opacity=0.16, aria=False
     )
-    yield band.encode(x=alt.X("from:Q"), x2="to:Q")
+    yield band.encode(x=alt.X("from:Q"), x2=alt.X2("to:Q"))
     rule = alt.Chart(data_of([{"at": 0}])).mark_rule(color=GREY, aria=False)
     yield rule.encode(x=alt.X("at:Q"))
 
@@ -133,16 +133,16 @@ def _effects(y: alt.Y, style: Style, page: bool, fitting: int) -> tuple[Chart, C
         y=y, color=colour, tooltip=tooltip("claim", "statement", "outcome", numbers=numbers)
     )
     if page:
-        base = base.encode(href="href:N")
+        base = base.encode(href=alt.Href("href:N"))
     x = alt.X(
         "low:Q",
         title=TITLE if page or fitting == len(LOOKS) else TITLE.split(" ÷ ")[0] + " ÷ margin",
         scale=alt.Scale(type="symlog", constant=1, nice=False, padding=8),
         axis=alt.Axis(values=[*TICKS], grid=False, labelOverlap=True),
     )
-    intervals = base.mark_rule(strokeWidth=style.line).encode(x=x, x2="high:Q")
+    intervals = base.mark_rule(strokeWidth=style.line).encode(x=x, x2=alt.X2("high:Q"))
     marks = base.mark_point(size=1.4 * style.mark, filled=True, opacity=1).encode(
-        x="effect:Q", shape=alt.Shape("outcome:N", scale=scales[1], legend=legend)
+        x=alt.X("effect:Q"), shape=alt.Shape("outcome:N", scale=scales[1], legend=legend)
     )
     return intervals, marks
 
@@ -151,7 +151,7 @@ def _published(y: alt.Y, style: Style) -> Chart:
     drawn = alt.Chart().transform_filter("isValid(datum.published)")
     said = tooltip("claim", numbers={"published": "published"})
     mark = drawn.mark_point(shape="diamond", size=2 * style.mark, color="black", opacity=1)
-    return mark.encode(x="published:Q", y=y, tooltip=said)
+    return mark.encode(x=alt.X("published:Q"), y=y, tooltip=said)
 
 
 def _details(effects: Sequence[Effect]) -> str:

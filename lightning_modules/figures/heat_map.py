@@ -91,7 +91,11 @@ def _map(panel: Panel, width: Width) -> alt.LayerChart:
     ]
     x = _words(alt.X, "source", columns, "top", type_size)
     y = _words(alt.Y, "target", rows, "left", type_size)
-    tooltip = ["source:N", "target:N", alt.Tooltip("weight:Q", format=".3f")]
+    tooltip = [
+        alt.Tooltip("source:N"),
+        alt.Tooltip("target:N"),
+        alt.Tooltip("weight:Q", format=".3f"),
+    ]
     weights = (
         alt.Chart(data_of(cells))
         .mark_rect(stroke="#e4e4e4", strokeWidth=0.5)

@@ -68,7 +68,7 @@ def _ladder() -> Chart:
     Data: ``margin`` (low, high), ``seeds`` (rung, seed, effect), ``rungs`` (rung, effect, low,
     high).
     """
-    seeds = _of("seeds").encode(x=_budget("rungs"), y=_value("effect"), detail="seed:N")
+    seeds = _of("seeds").encode(x=_budget("rungs"), y=_value("effect"), detail=alt.Detail("seed:N"))
     rungs = _of("rungs").encode(
         x=_budget("rungs"),
         tooltip=tooltip(numbers={"rung": "tokens", "effect": "effect", **_INTERVAL}),
@@ -80,7 +80,9 @@ def _ladder() -> Chart:
             tooltip=tooltip(numbers={"seed": "seed", "rung": "tokens", "effect": "effect"})
         ),
         rungs.mark_line(strokeWidth=_STYLE.line, color=INK).encode(y=_value("effect")),
-        rungs.mark_rule(strokeWidth=_STYLE.line, color=INK).encode(y=_value("low"), y2="high:Q"),
+        rungs.mark_rule(strokeWidth=_STYLE.line, color=INK).encode(
+            y=_value("low"), y2=alt.Y2("high:Q")
+        ),
         rungs.mark_point(size=_STYLE.mark, filled=True, color=INK, opacity=1).encode(
             y=_value("effect")
         ),
@@ -108,7 +110,7 @@ def _of_systems(x: alt.X) -> list[alt.Chart]:
     colour = alt.Color("colour:N", scale=None)
     said = tooltip("system", numbers={"seed": "seed", "value": "value"})
     seeds = _of("seeds").encode(x=x, y=_value("value"), color=colour, tooltip=said)
-    means = _of("means").encode(x=x, y=_value("value"), color=colour, detail="system:N")
+    means = _of("means").encode(x=x, y=_value("value"), color=colour, detail=alt.Detail("system:N"))
     # No filter: Vega complains about the scale of a layer without a row.
     dots = seeds.mark_point(filled=True, opacity=0.75).encode(
         shape=alt.Shape("shape:N", scale=None),
@@ -120,7 +122,7 @@ def _of_systems(x: alt.X) -> list[alt.Chart]:
             strokeDash=alt.StrokeDash("dash:N", scale=None)
         ),
         dots,
-        crosses.mark_text(fontSize=16).encode(text="cross:N"),
+        crosses.mark_text(fontSize=16).encode(text=alt.Text("cross:N")),
     ]
 
 
@@ -153,18 +155,20 @@ def _corpora() -> Chart:
     legend = alt.Legend(orient="bottom", title=None, columns=columns)
     layers = [
         *_margin(alt.X("low:Q"), alt.X2("high:Q"), "x"),
-        corpora.mark_rule(strokeWidth=_STYLE.line, color=INK).encode(x=x, x2="high:Q"),
+        corpora.mark_rule(strokeWidth=_STYLE.line, color=INK).encode(x=x, x2=alt.X2("high:Q")),
         corpora.mark_point(size=_STYLE.mark, filled=True, color=INK, opacity=1).encode(
-            x="effect:Q"
+            x=alt.X("effect:Q")
         ),
         pooled.mark_rule(strokeWidth=1, strokeDash=[3, 3], color=GREY).encode(
-            x="from:Q", x2="to:Q"
+            x=alt.X("from:Q"), x2=alt.X2("to:Q")
         ),
-        pooled.mark_rule(strokeWidth=2 * _STYLE.line, color=INK).encode(x="low:Q", x2="high:Q"),
+        pooled.mark_rule(strokeWidth=2 * _STYLE.line, color=INK).encode(
+            x=alt.X("low:Q"), x2=alt.X2("high:Q")
+        ),
         pooled.transform_calculate(key=f"'{MEAN}'")
         .mark_point(size=1.6 * _STYLE.mark, filled=True, opacity=1)
         .encode(
-            x="effect:Q",
+            x=alt.X("effect:Q"),
             color=alt.Color("key:N", scale=scales[0], legend=legend),
             shape=alt.Shape("key:N", scale=scales[1], legend=legend),
         ),

@@ -15,7 +15,9 @@ from lightning_modules.figures.charts import (
     data_of,
     described,
     highlighting,
+    opacity_by,
     style_of,
+    with_properties,
 )
 from lightning_modules.figures.palette import looks_of
 from lightning_modules.figures.system_looks import (
@@ -28,6 +30,7 @@ from lightning_modules.figures.system_looks import (
 from lightning_modules.figures.text_sizes import fitted
 from lightning_modules.metrics.bootstrap import Estimate, ScoredGroup
 from lightning_modules.metrics.contrast_choices import RIGHT_CHOICES
+from lightning_modules.metrics.lengths import THIN
 
 Point = dict[str, Any]
 Range = tuple[float, float]
@@ -59,6 +62,15 @@ def point(system: str, group: str, estimate: Estimate, thin: bool = False) -> Po
     }
 
 
+def marks_in_words(several_seeds: bool, thin: bool) -> str:
+    """Return what the marks of a figure of lines mean; ``thin`` if it has thin groups."""
+    bands = "ands: 95% bootstrap intervals"
+    said = [f"Lines: means over seeds; b{bands}" if several_seeds else f"B{bands}"]
+    said += ["thin bars: lowest to highest seed"] if several_seeds else []
+    said += [f"* and hollow marks: groups of fewer than {THIN}"] if thin else []
+    return f"{'; '.join(said)}."
+
+
 @dataclass(frozen=True)
 class Lines:
     """What a figure of lines shows: the mean of each system over its seeds."""
@@ -76,6 +88,12 @@ class Lines:
     """Points of dashed lines by their labels: ``point`` without an interval."""
     others: Sequence[alt.Chart] = field(default=())  # layers below the lines
     reached: Sequence[float] = ()  # values of `others` that the vertical axis must reach
+
+    @property
+    def how_to_read(self) -> str:
+        """What the marks mean, of those that the figure has."""
+        several = any(each["worst seed"] != each["best seed"] for each in self.points)
+        return marks_in_words(several, any(each["thin"] for each in self.points))
 
     @property
     def subject(self) -> str:
@@ -222,7 +240,8 @@ def draw_lines(lines: Lines, width: Width, magnified: Range | None = None) -> Ch
         title = f"{title or lines.y_title} from {between}, magnified"
         details = f"{details} The figure shows {between} alone."
     chart = alt.layer(*layers, data=data_of(lines.points))
-    return finish_chart(chart, width, lines.note, title, lines.subject, details)
+    note = f"{lines.how_to_read} {lines.note}".strip()
+    return finish_chart(chart, width, note, title, lines.subject, details)
 
 
 def _layers(
@@ -242,7 +261,7 @@ def _layers(
     colour, shape, dash = looks_scales(lines.labels, lines.baselines)
     y_title = fitted(lines.y_title, style.height, style.type)
     legend = legend_of(lines.names, width, named, y_title)
-    pale = alt.when(highlighted).then(alt.value(0.16)).otherwise(alt.value(0.03))
+    pale = opacity_by(highlighted, 0.16, 0.03)
     dashes = alt.StrokeDash("system:N", title=None, scale=dash, legend=legend)
     encodings: dict[str, Any] = {
         "x": lines.x,
@@ -256,15 +275,17 @@ def _layers(
         **{key: f"datum.thin ? null : datum.{key}" for key in ("score", "low", "high")}
     )
     # What is magnified leaves the plot; else a mark at 100 is whole.
-    band = joined.mark_area(clip=magnified).encode(y=alt.Y("low:Q"), y2="high:Q", opacity=pale)
+    band = joined.mark_area(clip=magnified).encode(
+        y=alt.Y("low:Q"), y2=alt.Y2("high:Q"), opacity=pale
+    )
     line = joined.mark_line(strokeWidth=style.line, clip=magnified).encode(strokeDash=dashes)
     seeds = base.mark_rule(strokeWidth=0.75 * style.line, clip=magnified).encode(
-        y="worst seed:Q", y2="best seed:Q"
+        y=alt.Y("worst seed:Q"), y2=alt.Y2("best seed:Q")
     )
     interval = (
         base.transform_filter("datum.thin")
         .mark_rule(strokeWidth=0.5 * style.line, strokeDash=[1, 2], clip=magnified, aria=False)
-        .encode(y="low:Q", y2="high:Q")
+        .encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q"))
     )
     hollow = (
         alt.when("datum.thin")
@@ -293,9 +314,7 @@ def _pointed(lines: Lines) -> Iterator[alt.Chart]:
         on="pointerover", fields=["group"], empty=False, clear="pointerout"
     )
     rules = alt.Chart(data_of(said)).encode(x=lines.x)
-    yield rules.mark_rule(color=GREY, aria=False).encode(
-        opacity=alt.when(pointed).then(alt.value(0.5)).otherwise(alt.value(0))
-    )
+    yield rules.mark_rule(color=GREY, aria=False).encode(opacity=opacity_by(pointed, 0.5, 0))
     apart = alt.ExprRef(f"width / {max(1, len(said) - 1)}")
     titles = {"group": str(lines.x["title"]).lower()} | lines.line_fields
     yield (
@@ -339,8 +358,7 @@ def finish_chart(
         given["padding"] = PADDING
     if title:
         given["title"] = title if width == "container" else fitted(title, width, style.type)
-    whole: Chart = described(chart, width, note, subject, details).properties(**given)
-    return whole
+    return with_properties(described(chart, width, note, subject, details), given)
 
 
 CHANCE = 50  # percentage of right choices of a model that knows nothing
@@ -374,6 +392,6 @@ def distance_lines(groups: Sequence[ScoredGroup], labels: Mapping[str, str], not
         RIGHT_CHOICES.label,
         RIGHT_CHOICES.from_zero,
         note=note,
-        others=[rule.encode(y="score:Q")],
+        others=[rule.encode(y=alt.Y("score:Q"))],
         reached=[CHANCE],
     )

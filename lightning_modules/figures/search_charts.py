@@ -48,9 +48,9 @@ def _beam() -> Chart:
         .mark_rule(opacity=0.6, aria=False)
         .encode(
             x=alt.X("from:Q", **place),
-            x2="place:Q",
+            x2=alt.X2("place:Q"),
             y=alt.Y("before:Q", **step),
-            y2="step:Q",
+            y2=alt.Y2("step:Q"),
             color=colour,
             strokeWidth=alt.when("datum.best").then(alt.value(3)).otherwise(alt.value(1)),
         )
@@ -65,7 +65,7 @@ def _beam() -> Chart:
     # White around the letters, where a line runs behind them.
     paper = nodes.mark_text(stroke="white", strokeWidth=5, fontSize=_STYLE.type, aria=False)
     names = nodes.mark_text(fontSize=_STYLE.type)
-    layers = [links, *(each.encode(text="label:N") for each in (paper, names))]
+    layers = [links, *(each.encode(text=alt.Text("label:N")) for each in (paper, names))]
     return finish_chart(alt.layer(*layers), "container", "")
 
 

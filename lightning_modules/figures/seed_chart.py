@@ -57,7 +57,7 @@ def seed_chart(
     )
     chart = alt.layer(
         mean.mark_rule(strokeWidth=3 * style.line, opacity=0.25).encode(
-            x=alt.X("low:Q"), x2="high:Q"
+            x=alt.X("low:Q"), x2=alt.X2("high:Q")
         ),
         mean.mark_tick(thickness=style.line, size=1.6 * style.type).encode(x=x),
         alt.Chart(data_of(seeds))

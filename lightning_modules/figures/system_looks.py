@@ -170,13 +170,13 @@ def end_labels(
     if width == "container":
         base = base.transform_filter(ROOM)
     leader = base.mark_rule(strokeWidth=0.5 * style.line, strokeDash=[1, 2]).encode(
-        x=x, y=f"{y}:Q", x2=alt.value("width"), y2="at:Q"
+        x=x, y=alt.Y(f"{y}:Q"), x2=alt.X2Value("width"), y2=alt.Y2("at:Q")
     )
     text = base.mark_text(align="left", dx=3, fontSize=style.type).encode(
-        x=alt.value("width"), y="at:Q", text="system:N"
+        x=alt.XValue("width"), y=alt.Y("at:Q"), text=alt.Text("system:N")
     )
     if width == "container":  # what says nothing cannot be clicked
-        text = text.encode(tooltip=alt.value(CLICK))
+        text = text.encode(tooltip=alt.TooltipValue(CLICK))
         text.mark.cursor = "pointer"
     return [leader, text]
 

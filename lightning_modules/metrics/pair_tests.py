@@ -1,4 +1,4 @@
-"""Paired tests between systems: on each length bucket, and of the slope of their difference.
+"""Paired tests between systems: on each length bucket, and of how their ratio changes with length.
 
 p-values are corrected by Holm (1979) within these families, each method apart: the tests of one
 metric between all pairs of systems on all subsets of all test sets (``correct_by_holm``; the caller
@@ -193,15 +193,18 @@ def _mean_counts(system: System, subset: ScoredSubset, metric: Metric) -> Array:
     return np.mean(counts, axis=0)
 
 
+LEAST_SCORE = 0.1  # a lower score counts as this much: its logarithm would be noise
+
+
 @dataclass(frozen=True)
 class Trend:
-    """The difference of two systems against length."""
+    """The ratio of two systems' scores against length."""
 
     first: str
     second: str
     slope: Estimate
-    """Rise of the first's score less the second's for every ten words, with the 95% interval over
-    sentences and seeds."""
+    """Rise of the logarithm of the first's score divided by the second's, for every ten words, with
+    the 95% interval over sentences and seeds."""
     p_holm: float  # p-value of the paired bootstrap, corrected
 
 
@@ -212,10 +215,12 @@ def compare_trends(
     metric: Metric,
     resamples: Resamples,
 ) -> list[Trend]:
-    """Test the slope of the difference of every pair of systems on one test set.
+    """Test whether the ratio of two systems' scores changes with length, for every pair.
 
-    ``subsets`` are those of ``buckets``; thin ones are left out. The slope is that of the
-    least-squares line through the buckets (``slope_per_ten``). Nothing with fewer than two buckets.
+    Logarithms are compared: a system that is near 0 everywhere has no points to lose, but may lose
+    as large a share as any other. ``subsets`` are those of ``buckets``; thin ones are left out. The
+    slope is that of the least-squares line through the buckets (``slope_per_ten``). Nothing with
+    fewer than two buckets.
     """
     used = [pair for pair in zip(buckets, subsets, strict=True) if not pair[0].thin]
     if len(used) < 2:
@@ -230,9 +235,9 @@ def compare_trends(
     lengths = [bucket for bucket, _ in used]
 
     def slopes(of_buckets: Iterable[Sequence[Array]]) -> list[Array]:
-        """Return the slopes of each system, from its scores in each bucket."""
-        by_system = zip(*of_buckets, strict=True)
-        return [slope_per_ten(lengths, np.stack(each)) for each in by_system]
+        """Return the slopes of each system's log score, from its scores in each bucket."""
+        by_system = (np.maximum(each, LEAST_SCORE) for each in zip(*of_buckets, strict=True))
+        return [slope_per_ten(lengths, np.log(each)) for each in by_system]
 
     observed, resampled = (
         slopes([[of[system.name, metric.name] for system in known] for of in of_buckets])

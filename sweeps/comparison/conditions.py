@@ -29,8 +29,8 @@ from lightning_modules.runs.settings import (
 )
 from lightning_modules.training.budgets import find_kind, kind_of, plateau_of
 
-State = Literal["held", "differs by design", "NOT HELD"]
-MARKS: dict[State, str] = {"held": "✓", "differs by design": "◆", "NOT HELD": "✗"}
+State = Literal["held", "differs by design", "not known", "NOT HELD"]
+MARKS: dict[State, str] = {"held": "✓", "differs by design": "◆", "not known": "?", "NOT HELD": "✗"}
 """Signs before the states, for readers who see no colours."""
 PARAMETER_TOLERANCE = 0.10
 """Largest relative difference of parameters between variants that were not matched in size."""
@@ -67,6 +67,7 @@ class Condition:
     text: str
     by_design: bool = False
     """Whether the values differ because the comparison, or the files of its systems, say so."""
+    unknown: bool = False  # whether nothing records the values
     __pydantic_config__ = ConfigDict(extra="forbid")  # as a ``Record``
 
     @property
@@ -74,6 +75,8 @@ class Condition:
         """The state as readers see it."""
         if not self.holds:
             return "NOT HELD"
+        if self.unknown:
+            return "not known"
         return "differs by design" if self.by_design else "held"
 
 
@@ -493,7 +496,7 @@ def not_tuned() -> Condition:
         "no search: learning rates and other settings are those of conf/model and of the command, "
         "chosen by hand; how many values were tried for each system is not recorded"
     )
-    return Condition("tuning", True, text, by_design=True)
+    return Condition("tuning", True, text, unknown=True)
 
 
 def equally_tuned(costs: Sequence[StudyCost], kind: str) -> Condition:

@@ -101,14 +101,10 @@ def origin(evaluation: Evaluation, *metrics: str) -> dict[str, str | int]:
     }
 
 
-def how_to_read(origin: Mapping[str, str | int]) -> str:
-    """Return what the caption of a figure says: how to read it, and where its numbers come from."""
+def origin_in_words(origin: Mapping[str, str | int]) -> str:
+    """Return where the numbers of a figure come from, for its caption."""
     about = "; ".join(f"{key} {value}" for key, value in origin.items())
-    return (
-        "Lines: means over seeds; bands: 95% bootstrap intervals; thin bars: lowest to highest "
-        "seed; hollow marks, which no line reaches: groups of fewer than "
-        f"{THIN} sentences. {about}."
-    )
+    return f"{about[:1].upper()}{about[1:]}."
 
 
 def seeds(system: System) -> str:

@@ -9,16 +9,15 @@ from dataclasses import dataclass
 
 from lightning_modules.runs.schema import AlarmKind, Result
 from lightning_modules.testing.alarms import HEADINGS
+from lightning_modules.training.budgets import kind_of
 from sweeps.comparison.numbers import in_words
 
 NAMED = 5  # most runs that an alarm names
 TITLE = "Too little learned"
 RISING: AlarmKind = "rising"
 NAMING = [kind for kind in HEADINGS if kind != RISING]  # kinds of alarms that name their runs
-IMPROVING = (
-    "{}: {}validation BLEU rose {} over the last fifth, and longer training may change the results."
-)
-"""The line about trainings that were still improving: heading, which of them, how much."""
+ADVICE = "Scores of such trainings say little: train longer{}, or with another optimizer.lr."
+"""What to do about runs whose scores mean little; ``{}`` is an override with twice the budget."""
 
 
 @dataclass(frozen=True)
@@ -30,14 +29,19 @@ class Alarms:
     """The names of the runs whose scores mean little, each with what was measured, by the kind of
     alarm, the worst first."""
     alarmed: int  # number of these runs
-    rises: Sequence[float]
-    """Of each run that was still improving: the share of its validation BLEU that the last fifth of
-    its training added."""
+    rises: Sequence[float] = ()
+    """Shares of the validation BLEU that the last fifth added, of runs where these are large."""
+    falls: Sequence[float] = ()
+    """Shares of the validation loss that the last doubling took, of runs where it still falls."""
+    improved: int = 0  # number of runs of which one of both is true
+    longer: str = ""  # override that trains twice as long; empty where runs differ
 
     @property
     def title(self) -> str:
         """The alarm about runs whose scores mean little, in a few words."""
-        return TITLE if self.runs == 1 else f"{TITLE}: {self.alarmed} of {self.runs} trainings"
+        if self.runs == 1:
+            return TITLE
+        return f"{self.alarmed} of {self.runs} trainings have learned too little"
 
     @property
     def lines(self) -> list[tuple[str, str]]:
@@ -47,11 +51,26 @@ class Alarms:
     @property
     def improving(self) -> str | None:
         """How many trainings were still improving, and how much; None without any."""
-        if not self.rises:
+        if not self.improved:
             return None
-        which = "" if self.runs == 1 else f"{len(self.rises)} of {self.runs} trainings; "
-        ends = dict.fromkeys(f"{share:.0%}" for share in (min(self.rises), max(self.rises)))
-        return IMPROVING.format(_sentence(HEADINGS[RISING]), which, " to ".join(ends))
+        how = []
+        if self.rises:
+            how.append(f"validation BLEU rose {_range(self.rises)} over the last fifth")
+        if self.falls:
+            how.append(f"the last doubling took {_range(self.falls)} off the validation loss")
+        return f"{_sentence(self.improving_in_short)}: {in_words(how)}. Train longer to be sure."
+
+    @property
+    def improving_in_short(self) -> str:
+        """How many trainings were still improving, in a few words."""
+        if self.runs == 1:
+            return HEADINGS[RISING]
+        return f"{self.improved} of {self.runs} trainings were still improving when they ended"
+
+    @property
+    def advice(self) -> str:
+        """What to do about the runs whose scores mean little."""
+        return ADVICE.format(f" with {self.longer}" if self.longer else "")
 
     @property
     def text(self) -> list[str]:
@@ -82,13 +101,35 @@ def alarms_over(runs: Iterable[tuple[str, Result]]) -> Alarms | None:
                 told = in_words(texts)
                 found.setdefault(kind, []).append(f"{name} ({told})" if name else told)
     kinds = [{alarm.kind for alarm in result.alarms} for _, result in known]
+    ends = [result.training.convergence for _, result in known]
     rises = [
-        result.training.convergence.last_fifth_bleu or 0.0
-        for (_, result), of_run in zip(known, kinds, strict=True)
+        each.last_fifth_bleu or 0.0
+        for each, of_run in zip(ends, kinds, strict=True)
         if RISING in of_run
     ]
+    falls = [each.fall or 0.0 for each in ends if each.still_falls]
+    improved = sum(
+        each.still_falls or RISING in of_run for each, of_run in zip(ends, kinds, strict=True)
+    )
+    if not found and not improved:
+        return None
     alarmed = sum(bool(of_run - {RISING}) for of_run in kinds)
-    return Alarms(len(known), found, alarmed, rises) if found or rises else None
+    longer = _longer([result for _, result in known])
+    return Alarms(len(known), found, alarmed, rises, falls, improved, longer)
+
+
+def _longer(results: Sequence[Result]) -> str:
+    """Return an override with twice the budget of all runs; nothing where their budgets differ."""
+    overrides = {
+        f"budget.{kind}={2 * amount:_}"
+        for config in (result.config for result in results)
+        if isinstance(amount := (config.get("budget") or {}).get(kind := kind_of(config)), int)
+    }
+    return overrides.pop() if len(overrides) == 1 else ""
+
+
+def _range(shares: Sequence[float]) -> str:
+    return " to ".join(dict.fromkeys(f"{share:.0%}" for share in (min(shares), max(shares))))
 
 
 def _sentence(heading: str) -> str:

@@ -1,8 +1,13 @@
-"""Chips under the answer of a page: what it rests on, each with a link to the part about that."""
+"""The first lines of a page: what to read with care, and what the answer rests on.
+
+Each part leads to where the page says more.
+"""
 
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
+from sweeps.comparison.numbers import in_words
+from sweeps.report.costs import time_range
 from sweeps.report.page_top import PageTop
 
 ELSEWHERE = "facts"  # the part of the page that has what no section shows
@@ -13,33 +18,42 @@ class Chip(NamedTuple):
 
     words: str
     target: str
-    alarming: bool = False
+
+
+def cares_of(top: PageTop, sections: Collection[str]) -> Iterator[Chip]:
+    """Yield why the results are to be read with care, the worst first."""
+    findings = top.findings
+    if top.broken:
+        names = in_words([each.name for each in top.broken])
+        yield Chip(f"the comparison is not fair ({names} NOT HELD)", "not-held")
+    if failed := len(findings.comparison.failed):
+        yield Chip(_counted(failed, "failed job"), "failed")
+    if alarms := findings.alarms:
+        if alarms.found:
+            title = alarms.title
+            yield Chip(f"{title[:1].lower()}{title[1:]}", "too-little-learned")
+        if alarms.improved:
+            yield Chip(alarms.improving_in_short, "still-improving")
+    if findings.caution:
+        yield Chip("only one seed", "caution")
+    if findings.warnings and "summary" in sections:
+        yield Chip(_counted(len(findings.warnings), "warning"), "warnings")
 
 
 def chips_of(top: PageTop, sections: Collection[str]) -> list[Chip]:
     """Return the chips of a page that has these ``sections``, by their names."""
-    return [*_alarms(top, sections), *_conditions(top, sections), *_amounts(top, sections)]
-
-
-def _alarms(top: PageTop, sections: Collection[str]) -> Iterator[Chip]:
-    findings = top.findings
-    if findings.alarms and findings.alarms.found:
-        yield Chip(findings.alarms.title, "too-little-learned", True)
-    if failed := len(findings.comparison.failed):
-        yield Chip(_counted(failed, "failed job"), "failed", True)
-    if findings.warnings and "summary" in sections:
-        yield Chip(_counted(len(findings.warnings), "warning"), "warnings", True)
+    return [*_conditions(top, sections), *_amounts(top, sections)]
 
 
 def _conditions(top: PageTop, sections: Collection[str]) -> Iterator[Chip]:
     if top.badge:
         words = ", ".join(words for _, words in top.badge)
         target = "conditions" if "conditions" in sections else ELSEWHERE
-        yield Chip(words if top.broken else f"fair: {words}", target, bool(top.broken))
+        yield Chip(words if top.broken else f"fair: {words}", target)
 
 
 def _amounts(top: PageTop, sections: Collection[str]) -> Iterator[Chip]:
-    """Yield seeds, size of the corpus and budget of trainings; nothing for files."""
+    """Yield seeds, corpus, budget and time of trainings; nothing for files."""
     if not top.results:
         return
     if not top.findings.alone:
@@ -51,6 +65,8 @@ def _amounts(top: PageTop, sections: Collection[str]) -> Iterator[Chip]:
         yield Chip(f"{pairs} training pairs", _part("data", sections))
     for budget in top.budgets:
         yield Chip(budget, _part("learning", sections))
+    if time := time_range(top.findings.comparison):
+        yield Chip(time, _part("speed", sections))
 
 
 def _part(section: str, sections: Collection[str]) -> str:

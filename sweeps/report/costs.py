@@ -41,15 +41,22 @@ def cost_findings(comparison: Comparison, best: System) -> Iterator[Finding]:
     )
 
 
-def cost_range(comparison: Comparison) -> str | None:
-    """Return what the cheapest and the dearest training took; None if not recorded."""
+def time_range(comparison: Comparison) -> str | None:
+    """Return the time of the shortest and of the longest training; None if not recorded."""
     runs = comparison.runs
     if not runs or not all(map(_is_timed, runs)):
         return None
     times = [run.result.training.seconds or 0 for run in runs]
-    size = _span([run.result.parameters or 0 for run in runs], format_size)
-    hardware = _hardware([run.result for run in runs])
-    return f"{_span(times, format_duration)} a training{hardware}, {size} parameters"
+    return f"{_span(times, format_duration)} a training"
+
+
+def cost_range(comparison: Comparison) -> str | None:
+    """Return what the cheapest and the dearest training took; None if not recorded."""
+    if (time := time_range(comparison)) is None:
+        return None
+    trained = [run.result for run in comparison.runs]
+    size = _span([result.parameters or 0 for result in trained], format_size)
+    return f"{time}{_hardware(trained)}, {size} parameters"
 
 
 def _span(values: Sequence[float], shown: Callable[[float], str]) -> str:

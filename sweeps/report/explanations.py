@@ -173,12 +173,16 @@ def explained_falls(failures: FailureShares, group: EvalGroup) -> Iterator[Findi
         start, end, without = (
             format_number(value, 1) for value in (*(s.value for s in each.scores), each.without)
         )
+        said = _said(failures, group, each)
         yield Finding(
-            f"At {named(each.last)}, {after} of the translations by {quote(each.system)} "
-            f"{_said(failures, group, each)} (at {named(each.first)}: {before}); without them, its "
-            f"BLEU there would be {without} rather than {end} (at {named(each.first)}: {start})",
+            f"At {named(each.last)}, {after} of the translations by {quote(each.system)} {said} "
+            f"(at {named(each.first)}: {before}); without them, its BLEU there would be {without} "
+            f"rather than {end} (at {named(each.first)}: {start})",
             f"no test: disjoint 95% intervals of both shares; {each.part:.0%} of the fall is gone "
             "without these translations",
+            f"At {named(each.last)}, {each.shares[1].value:.0f}% of the translations by "
+            f"{quote(each.system)} {said}; without them, its BLEU there would be {without} rather "
+            f"than {end}",
         )
 
 

@@ -7,7 +7,6 @@ from functools import cached_property
 from lightning_modules.figures.charts import Chart, Width
 from lightning_modules.metrics.curves import curve_points, format_csv
 from lightning_modules.runs.job import run_label
-from lightning_modules.runs.schema import Result
 from lightning_modules.testing.output_suspicions import suspicions_of_output
 from sweeps.comparison.collect import Comparison
 from sweeps.comparison.conditions import StudyCost
@@ -70,11 +69,6 @@ class StudySection:
 CORPUS, TRAININGS = "the corpus", "trainings"
 ONE_TRAINING = "{} one seed; other seeds may differ."
 """The sentence before the findings, where systems have one seed; ``{}`` says which systems."""
-STILL_FALLING = (
-    "Validation loss still falls {} a doubling in {} of {} trainings: longer trainings may come "
-    "out otherwise."
-)
-"""The sentence about trainings that were short: shares, number of such trainings, and of all."""
 INTERVALS = (
     "In brackets: 95% intervals; those of scores are over test sentences, those of differences "
     "over test sentences{}."
@@ -138,31 +132,44 @@ class Findings:
 
         Of several test sets, each has the finding about its best system alone.
         """
-        if self.alone:
-            found = run_headline(self.evaluation)
-        else:
-            found = headline(self.group_tests, self.comparison.train_limits)
+        found = self._lengths
         if len(self.group_tests) == 1:
             [tests] = self.group_tests
-            falls = explained_falls(self.failures, tests.group)
             scores = disagreements(tests, self.significance)
             links = right_links(tests)
             return [
                 *found,
-                *falls,
+                *self._falls,
                 *scores,
                 *links,
                 *cost_findings(self.comparison, tests.ranked[0]),
             ]
-        if len(self.evaluation.groups) == 1:
-            [group] = self.evaluation.groups
-            return [*found, *explained_falls(self.failures, group)]
-        return found
+        return [*found, *self._falls]
+
+    @cached_property
+    def _lengths(self) -> list[Finding]:
+        """What was found about the best system, and about BLEU against length."""
+        if self.alone:
+            return run_headline(self.evaluation)
+        return headline(self.group_tests, self.comparison.train_limits)
+
+    @cached_property
+    def _falls(self) -> list[Finding]:
+        """The kinds of failure that explain falls, on one test set."""
+        if len(self.evaluation.groups) != 1:
+            return []
+        [group] = self.evaluation.groups
+        return list(explained_falls(self.failures, group))
 
     @property
     def answer(self) -> str | None:
         """The answer to the question in one short sentence; None where no test gives one."""
-        return answer(self.headline)
+        return answer(self._lengths)
+
+    @property
+    def reason(self) -> str | None:
+        """The kind of failure that explains most of a fall, in one sentence; None without any."""
+        return answer(self._falls[:1])
 
     @property
     def caution(self) -> str | None:
@@ -174,20 +181,6 @@ class Findings:
         who = "Every system has" if len(once) == len(systems) else "Some systems have"
         advice = " Train with seed=1,2,3." if self.comparison.runs else ""
         return ONE_TRAINING.format(who) + advice
-
-    @property
-    def unfinished(self) -> str | None:
-        """How much the loss of the runs still falls; None if it falls no more in any run.
-
-        Runs with an alarm about the same are left out.
-        """
-        trainings = [run.result for run in self.comparison.runs]
-        learned = [each.training.convergence for each in trainings if not _rises(each)]
-        falls = sorted(each.fall or 0 for each in learned if each.still_falls)
-        if not falls:
-            return None
-        shares = f"{falls[0]:.0%}" if len(falls) == 1 else f"{falls[0]:.0%} to {falls[-1]:.0%}"
-        return STILL_FALLING.format(shares, len(falls), len(trainings))
 
     @property
     def intervals(self) -> str:
@@ -260,7 +253,3 @@ class Findings:
             for point in curve_points(group.systems, group.subsets)
         ]
         return format_csv(points, self.evaluation.draws)
-
-
-def _rises(result: Result) -> bool:
-    return any(alarm.kind == "rising" for alarm in result.alarms)

@@ -18,6 +18,7 @@ from sweeps.comparison.numbers import format_estimate, format_number, in_words, 
 from sweeps.comparison.significance_tables import SIGNIFICANT, SignificanceTests, differ, leads
 
 LISTED = 4  # most systems that a sentence lists
+COMPARED = 5  # most systems whose falls the answer compares
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Finding:
     claim: str
     test: str
     short: str = ""
-    """The claim in a few words, for the top of the page; empty for a claim of the second rank."""
+    """The claim in a few words, for the top of the page; empty for what never stands there."""
 
     def on(self, part: str) -> "Finding":
         """Return the finding, said of one of several test sets."""
@@ -105,9 +106,10 @@ class GroupTests:
 
     @cached_property
     def trend(self) -> Trend | None:
-        """The real trend that concerns the best system, else any system, and is steepest.
+        """The steepest real trend: its first system keeps more of its BLEU with length.
 
-        Its first system gains on the second with length.
+        Those of the best system come first, and of these the ones in which the first system is
+        ahead on the longest sentences: one that translates nothing has nothing to lose.
         """
         [metric] = [each for each in self.evaluation.metrics if each.name == BLEU]
         trends = compare_trends(
@@ -117,14 +119,17 @@ class GroupTests:
             metric,
             self.evaluation.test_draws,
         )
-        real = [each for each in trends if each.p_holm < SIGNIFICANT]
+        real = [_rising(each) for each in trends if each.p_holm < SIGNIFICANT]
         best = self.ranked[0].name
-        of_best = [each for each in real if best in (each.first, each.second)]
-        steepest = max(of_best or real, key=lambda each: abs(each.slope.value), default=None)
-        if steepest is None or steepest.slope.value >= 0:
-            return steepest
-        first, second = steepest.first, steepest.second
-        return replace(steepest, first=second, second=first, slope=-steepest.slope)
+        of_best = [each for each in real if best in (each.first, each.second)] or real
+        ahead = [each for each in of_best if self._ends_ahead(each)] or of_best
+        return max(ahead, key=lambda each: each.slope.value, default=None)
+
+    def _ends_ahead(self, trend: Trend) -> bool:
+        """Return whether the first system of a trend leads in the longest group."""
+        by_name = {system.name: system for system in self.group.systems}
+        last = self.test(by_name[trend.first], by_name[trend.second], self.bounds[-1].label)
+        return last is not None and leads(last)
 
     @cached_property
     def contest(self) -> tuple[System, System]:
@@ -133,6 +138,13 @@ class GroupTests:
             return self.ranked[0], self.ranked[1]
         by_name = {system.name: system for system in self.group.systems}
         return by_name[self.trend.first], by_name[self.trend.second]
+
+
+def _rising(trend: Trend) -> Trend:
+    """Return a trend with the system first that gains on the other."""
+    if trend.slope.value >= 0:
+        return trend
+    return replace(trend, first=trend.second, second=trend.first, slope=-trend.slope)
 
 
 def group_tests(evaluation: Evaluation, bleu: SignificanceTests | None) -> list[GroupTests]:
@@ -228,7 +240,7 @@ def _scored(group: GroupTests, systems: Sequence[System]) -> str:
 
 
 def _lengths(group: GroupTests, train_limits: Collection[int]) -> Iterator[Finding]:
-    """Say how the two systems whose BLEU parts most change from the shortest to the longest group.
+    """Say how BLEU of two systems, of which one keeps a larger share, changes with length.
 
     Without a real trend: from which lengths on the best system is ahead of the last.
     """
@@ -245,9 +257,9 @@ def _lengths(group: GroupTests, train_limits: Collection[int]) -> Iterator[Findi
     p = p_statement(trend.p_holm, p_floor(group.evaluation.test_draws.count, pairs))
     leading = _leading(group, gaining, losing)
     test = (
-        "straight-line trend over all lengths: for every ten words more, the difference "
-        f"{'grows' if leading else 'changes'} by {format_estimate(trend.slope, 1)}, paired "
-        f"bootstrap, {p} (Holm, {pairs} {'pair' if pairs == 1 else 'pairs'})"
+        "trend over all lengths: for every ten words more, the ratio of the second BLEU to the "
+        f"first grows by {_percent_more(trend.slope)}, paired bootstrap, {p} (Holm, {pairs} "
+        f"{'pair' if pairs == 1 else 'pairs'})"
     )
     in_words_of_source = group.evaluation.scoring.unit.endswith("words")
     beyond = bool(train_limits) and in_words_of_source and last.low > max(train_limits)
@@ -261,7 +273,7 @@ def _lengths(group: GroupTests, train_limits: Collection[int]) -> Iterator[Findi
         return
     claim += f". {_ahead(group, gaining, losing, leading)}"
     test += f"; each length group: {group.tested(*(each for _, each in leading))}"
-    yield Finding(claim, test, _ends(group, gaining, losing, beyond))
+    yield Finding(claim, test, _falls(group, beyond))
 
 
 def _crossing(group: GroupTests) -> Iterator[Finding]:
@@ -326,16 +338,31 @@ def _ahead(group: GroupTests, ahead: System, behind: System, leading: list[Lengt
     return f"{quote(ahead)} is ahead of {quote(behind)} {where}: {in_words(sizes)}"
 
 
-def _ends(group: GroupTests, ahead: System, behind: System, beyond: bool) -> str:
-    """Return BLEU of two systems in the longest and the shortest group, without intervals."""
+def _percent_more(slope: Estimate) -> str:
+    """Return the rise of a logarithm as a percentage, with its interval."""
+    ends = [each for each in (slope.value, slope.low, slope.high) if each is not None]
+    value, *interval = [format_number(100 * math.expm1(each)) for each in ends]
+    return f"{value}% [{', '.join(interval)}]" if interval else f"{value}%"
+
+
+def _falls(group: GroupTests, beyond: bool) -> str:
+    """Return the share of BLEU that systems lose up to the longest group, without intervals.
+
+    The largest first; of many systems, those of ``group.contest``. A fall has disjoint intervals.
+    """
     first, last = group.bounds[0], group.bounds[-1]
-    at_last, at_first = (
-        [format_number(group.bleu(system, bounds).value, 1) for system in (ahead, behind)]
-        for bounds in (last, first)
-    )
+    systems = group.ranked if len(group.ranked) <= COMPARED else group.contest
+    lost: dict[System, float] = {}
+    for system in systems:
+        start, end = (group.bleu(system, each) for each in (first, last))
+        if below(end, start):
+            lost[system] = 1 - end.value / start.value
+    falls = [
+        f"{lost[each]:.0%} with {quote(each)}" for each in sorted(lost, key=lambda s: -lost[s])
+    ]
+    others = [quote(each) for each in systems if each not in lost]
+    said = [f"BLEU falls by {in_words(falls)}"] if falls else []
+    if others:
+        said.append(f"{'no fall' if falls else 'no fall of BLEU'} is shown with {in_words(others)}")
     longer = ", longer than any training sentence" if beyond else ""
-    return (
-        f"At {group.named(last)}{longer}, BLEU is {at_last[0]} with {quote(ahead)} and "
-        f"{at_last[1]} with {quote(behind)}; at {group.named(first)}, {at_first[0]} and "
-        f"{at_first[1]}"
-    )
+    return f"From {first.label} to {group.named(last)}{longer}, {'; '.join(said)}"

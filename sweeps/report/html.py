@@ -21,7 +21,7 @@ from lightning_modules.metrics.bootstrap import Estimate
 from sweeps.comparison.numbers import format_number
 from sweeps.comparison.table_files import as_csv
 from sweeps.comparison.tables import Cell, Column, Kind, Table
-from sweeps.report.chips import chips_of
+from sweeps.report.chips import cares_of, chips_of
 from sweeps.report.page_top import PageTop
 from sweeps.report.report import Report
 
@@ -161,7 +161,7 @@ def render_report(report: Report) -> str:
                 sections.append(PageSection(part.name, part.section.heading, Markup(content)))
             files |= part.section.page_texts()
             data |= part.section.page_data()
-    top = PageTop(report.findings)
+    top, names = PageTop(report.findings), [section.name for section in sections]
     return render_page(
         "report.html.j2",
         figures=report.page_figures,
@@ -169,6 +169,7 @@ def render_report(report: Report) -> str:
         data=data,
         findings=report.findings,
         top=top,
-        chips=chips_of(top, [section.name for section in sections]),
+        cares=list(cares_of(top, names)),
+        chips=chips_of(top, names),
         sections=sections,
     )

@@ -14,7 +14,7 @@ from lightning_modules.metrics.lengths import THIN, Bounds
 from lightning_modules.metrics.systems import System
 from lightning_modules.runs.paths import FIGURES, TABLES
 from sweeps.comparison.collect import FailedJob
-from sweeps.comparison.conditions import Condition
+from sweeps.comparison.conditions import Condition, State
 from sweeps.comparison.evaluation import Evaluation
 from sweeps.comparison.numbers import in_words
 from sweeps.comparison.score_tables import named_seeds
@@ -72,6 +72,11 @@ MOST_LINES = 25
 """Lines of a terminal that a comparison of any number of systems prints."""
 FOR_PAGE, LEAST_TABLE = 4, 5
 """The last lines are for W&B and the paths of page and files; the table has at least so many."""
+OTHER_STATES: dict[State, tuple[str, str]] = {
+    "differs by design": ("differs by design", "differ by design"),
+    "not known": ("is not known", "are not known"),
+}
+"""What is said of one condition that neither holds nor fails, and of several."""
 MOST_JOBS, MOST_CONDITIONS = 2, 3  # failed jobs and broken conditions that are named
 LONGEST_LABEL, LONGEST_FOLDER, LONGEST_TEXT = 40, 50, 130  # characters
 LONGEST_ANSWER = 300  # characters, where no failed job takes its place
@@ -100,7 +105,8 @@ def alarm_lines(alarms: Alarms) -> Iterator[Text]:
         said = f"; {shorten(alarms.in_short, 2 * LONGEST_TEXT)}"
         yield Text.assemble((f"✗ {alarms.title}", "bold red"), said)
     if alarms.improving:
-        yield Text(alarms.improving, "yellow")
+        short = alarms.improving_in_short
+        yield Text(f"{short[:1].upper()}{short[1:]}: train longer to be sure.", "yellow")
 
 
 def _failed(jobs: Sequence[FailedJob]) -> Iterator[Text]:
@@ -137,12 +143,9 @@ def _found(findings: Findings) -> Iterator[Text]:
     if headline:
         found = findings.answer or f"{headline[0].claim}."
         most = LONGEST_TEXT if findings.comparison.failed else LONGEST_ANSWER
-        test = f" ({shorten(headline[0].test, LONGEST_TEXT)})"
-        yield Text.assemble((shorten(found, most), "bold"), (test, "dim"))
+        yield Text(shorten(found, most), "bold")
     if findings.caution:
         yield Text(findings.caution, "yellow")
-    if findings.unfinished and not (findings.alarms and findings.alarms.improving):
-        yield Text(findings.unfinished, "yellow")
     conditions = [] if findings.alone else findings.comparison.conditions
     broken = [each for each in conditions if not each.holds]
     if len(broken) == 1:
@@ -162,13 +165,16 @@ def _found(findings: Findings) -> Iterator[Text]:
 
 def _held(conditions: Sequence[Condition]) -> str:
     """Return how many conditions hold, and the names of those in which systems may differ."""
-    differ = [each.name for each in conditions if each.by_design]
-    if not differ:
-        return f"all {len(conditions)} conditions hold"
-    held = len(conditions) - len(differ)
-    verb = "differs" if len(differ) == 1 else "differ"
-    named = differ if len(differ) <= MOST_CONDITIONS else [f"{len(differ)} others"]
-    return f"{held} hold; {in_words(named)} {verb} by design"
+    held = [each for each in conditions if each.state == "held"]
+    said = [
+        f"all {len(held)} conditions hold" if len(held) == len(conditions) else f"{len(held)} hold"
+    ]
+    for state, verbs in OTHER_STATES.items():
+        names = [each.name for each in conditions if each.state == state]
+        named = names if len(names) <= MOST_CONDITIONS else [f"{len(names)} others"]
+        if names:
+            said.append(f"{in_words(named)} {verbs[len(names) > 1]}")
+    return "; ".join(said)
 
 
 def _scores(evaluation: Evaluation, lines: int, console: Console) -> Printed:

@@ -15,7 +15,7 @@ from optuna.importance import get_param_importances
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
-from lightning_modules.figures.charts import Chart, Width, as_spec, data_of
+from lightning_modules.figures.charts import Chart, Width, as_spec, data_of, opacity_by
 from lightning_modules.figures.lines import finish_chart, looks_scales
 from lightning_modules.figures.palette import COLOURS
 from lightning_modules.figures.system_looks import legend_of
@@ -294,10 +294,9 @@ def _curve(points: Sequence[SearchPoint], objective: str, pace: str, width: Widt
             *(alt.Tooltip(f"{key}:Q", title=titles[key], format=",.4~r") for key in EXPECTED),
         ],
     )
-    clear = alt.when(highlighted).then(alt.value(1)).otherwise(alt.value(0.15))
-    pale = alt.when(highlighted).then(alt.value(0.16)).otherwise(alt.value(0.03))
+    clear, pale = opacity_by(highlighted, 1, 0.15), opacity_by(highlighted, 0.16, 0.03)
     y = alt.Y("expected:Q", title=titles["expected"], scale=alt.Scale(zero=False))
-    band = base.mark_area().encode(y="low:Q", y2="high:Q", opacity=pale)
+    band = base.mark_area().encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q"), opacity=pale)
     shown = base.encode(y=y, opacity=clear)
     marks = shown.mark_point(size=40, filled=True).encode(shape=shape).add_params(highlighted)
     note = "Bands: one standard deviation of the best of n draws."

@@ -16,7 +16,7 @@ from lightning_modules.metrics.pair_tests import compare_pairs, correct_by_holm
 from lightning_modules.metrics.resampling import Resamples
 from lightning_modules.metrics.systems import System
 from sweeps.comparison.evaluation import Evaluation, enough_draws
-from sweeps.comparison.score_tables import how_to_read, seeds, system_column
+from sweeps.comparison.score_tables import origin_in_words, seeds, system_column
 from sweeps.comparison.significance_tables import Parts, SignificanceTests, table_of_tests
 from sweeps.comparison.tables import Cell, Column, Table
 from sweeps.report.sections import Section
@@ -55,7 +55,7 @@ class DistanceAgreement(Section):
         for contrast, ending in self._named:
             if contrast.of_kind("distance"):
                 labels = {system.name: system.label for system in contrast.systems}
-                lines = distance_lines(contrast.groups, labels, how_to_read(contrast.origin))
+                lines = distance_lines(contrast.groups, labels, origin_in_words(contrast.origin))
                 figures |= figures_of(f"{BY_DISTANCE}{ending}", lines, width)
         return figures
 

@@ -13,7 +13,13 @@ from lightning_modules.metrics.ends import COUNTS, ENDS
 from lightning_modules.metrics.lengths import Bounds
 from lightning_modules.runs.identity import Identity
 from sweeps.comparison.evaluation import Evaluation, evaluate_further
-from sweeps.comparison.score_tables import UNCERTAINTY, how_to_read, origin, seeds, system_column
+from sweeps.comparison.score_tables import (
+    UNCERTAINTY,
+    origin,
+    origin_in_words,
+    seeds,
+    system_column,
+)
 from sweeps.comparison.tables import Cell, Column, Table
 from sweeps.report.sections import Section
 
@@ -108,5 +114,5 @@ class Ends(Section):
             y_title="probability of the end (%)",
             from_zero=True,
             title=evaluation.scoring.bucket_name(bounds),
-            note=f"{NOTE} {how_to_read(self._origin)}",
+            note=f"{NOTE} {origin_in_words(self._origin)}",
         )

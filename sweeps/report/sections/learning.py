@@ -258,7 +258,7 @@ def _figure(
                 "value:Q", title=y_title, scale=alt.Scale(domain=list(ends), nice=False, zero=False)
             ),
             color=alt.Color("system:N", title=None, scale=colour, legend=legend),
-            detail=["seed:N", "what:N"],
+            detail=[alt.Detail("seed:N"), alt.Detail("what:N")],
             opacity=clear,
             tooltip=[
                 alt.Tooltip("training:N"),

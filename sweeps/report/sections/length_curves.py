@@ -8,22 +8,38 @@ from typing import Literal, NamedTuple
 import altair as alt
 from typing_extensions import override
 
+from datamodules.nearest_copy import NEAREST_COPY
 from lightning_modules.figures.charts import GREY, Chart, Width, data_of, style_of
-from lightning_modules.figures.lines import Lines, Point, figures_of, point, with_margins
+from lightning_modules.figures.lines import (
+    Lines,
+    Point,
+    figures_of,
+    marks_in_words,
+    point,
+    with_margins,
+)
 from lightning_modules.figures.system_looks import plot_room
 from lightning_modules.figures.text_sizes import text_width
 from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.metrics.lengths import THIN, Bounds
 from lightning_modules.metrics.metric import Metric
 from lightning_modules.metrics.systems import System
+from lightning_modules.testing.scoring import PHRASE_TABLE
 from sweeps.comparison.evaluation import Evaluation
-from sweeps.comparison.score_tables import by_length, how_to_read, main_tables, origin
+from sweeps.comparison.numbers import in_words
+from sweeps.comparison.score_tables import by_length, main_tables, origin, origin_in_words
 from sweeps.comparison.tables import Table
 from sweeps.report.findings import Findings
 from sweeps.report.sections import Section
 
 EVERY_SEED = "every_seed"
 ALL_SETS = "all test sets"
+BASELINES = {
+    "copy": "the source as it is",
+    PHRASE_TABLE: "phrases of the training text, in the order of the source",
+    NEAREST_COPY: "the target of the training pair whose source is most similar",
+}
+"""What the translations without a model are, by their labels."""
 
 
 class BleuByLength(Section):
@@ -34,6 +50,18 @@ class BleuByLength(Section):
 
     heading = "BLEU against sentence length"
     template = '{% include "sections/bleu_by_length.html.j2" %}'
+
+    @property
+    def how_to_read(self) -> str:
+        """What the marks mean, and what the baselines are, of those that are drawn."""
+        evaluation = self.findings.evaluation
+        thin = any(_thin(part, each) for part in evaluation.parts for each in part.bounds)
+        said = marks_in_words(self.findings.several_seeds, thin)
+        named = [
+            f"{each.label} ({BASELINES.get(each.label, 'a translation without a model')})"
+            for each in evaluation.baselines
+        ]
+        return f"{said} Thin dashed lines, without a model: {in_words(named)}." if named else said
 
     @override
     def tables(self) -> Sequence[Table]:
@@ -135,7 +163,7 @@ def length_lines(
         y_title=metric.label,
         from_zero=metric.from_zero,
         title=title,
-        note=how_to_read(origin(evaluation, metric.name)),
+        note=origin_in_words(origin(evaluation, metric.name)),
         baselines=baselines,
         others=list(_limit_rules(limits, domain, style_of(width).type)),
     )
@@ -220,7 +248,7 @@ def _limit_rules(
         align: Literal["left", "center", "right"] = "center"
         if not 1 / 3 < share < 2 / 3:
             align = "left" if share < 1 / 2 else "right"
-        base = alt.Chart(data_of([{"place": place}])).encode(x="place:Q")
+        base = alt.Chart(data_of([{"place": place}])).encode(x=alt.X("place:Q"))
         text = base.mark_text(
             text=f"longest training sentence: {place - 0.5:.0f} words",
             align=align,
@@ -229,4 +257,4 @@ def _limit_rules(
             fontSize=size,
         )
         yield base.mark_rule(strokeDash=[5, 4], color=GREY)
-        yield text.encode(y=alt.value(-3 - 1.2 * size * row))
+        yield text.encode(y=alt.YValue(-3 - 1.2 * size * row))

@@ -32,8 +32,8 @@ from lightning_modules.metrics.words import tokens
 from sweeps.comparison.evaluation import Evaluation
 from sweeps.comparison.score_tables import (
     UNCERTAINTY,
-    how_to_read,
     origin,
+    origin_in_words,
     seeds,
     subset_scores,
     system_column,
@@ -166,7 +166,7 @@ def _word_lines(table: Table, labels: Mapping[str, str]) -> Lines:
         x=alt.X("group:O", sort=order, title=table.columns[2].title, axis=axis),
         y_title=MEASURES[-1].title,
         from_zero=True,
-        note=how_to_read(table.origin),
+        note=origin_in_words(table.origin),
     )
 
 

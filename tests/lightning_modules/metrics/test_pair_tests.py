@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from lightning_modules.metrics import resampling
-from lightning_modules.metrics.bootstrap import score_subsets
+from lightning_modules.metrics.bootstrap import ScoredSubset, score_subsets
 from lightning_modules.metrics.chosen_metrics import METRICS
-from lightning_modules.metrics.lengths import length_buckets
-from lightning_modules.metrics.pair_tests import compare_pairs, correct_by_holm
+from lightning_modules.metrics.lengths import length_buckets, slope_per_ten
+from lightning_modules.metrics.pair_tests import compare_pairs, compare_trends, correct_by_holm
 from lightning_modules.metrics.resampling import Resamples, holm, randomisation_p_values
 from lightning_modules.metrics.systems import EvalSet
 from tests.helpers.made_text import corrupted, made_references, measured, sacrebleus_p, translated
@@ -180,3 +180,30 @@ def test_seeds_are_drawn_apart_from_sentences_and_from_each_other(monkeypatch):
     streams = [DRAWS.seed, *seeds]
     starts = {np.random.default_rng(seed).integers(2**60) for seed in streams}
     assert len(starts) == len(streams) == 4
+
+
+def test_a_trend_is_about_shares_of_a_score():
+    """Twice the BLEU everywhere is no trend; a score of 0 counts as 0.1: a logarithm is needed."""
+    buckets = length_buckets(np.repeat([10, 20, 30], 40), [10, 20, 30])
+    rng = np.random.default_rng(2)
+    falling = np.array([60.0, 30.0, 15.0])[:, None] * rng.uniform(0.9, 1.1, (3, 200))
+    scores = {"a": falling, "b": falling / 2, "c": np.zeros((3, 200))}
+    subsets = [
+        ScoredSubset(
+            bucket.bounds,
+            bucket.index,
+            DRAWS,
+            {(name, "bleu"): each[row, :1] for name, each in scores.items()},
+            {(name, "bleu"): each[None, row] for name, each in scores.items()},
+        )
+        for row, bucket in enumerate(buckets)
+    ]
+    test_set = EvalSet(made_references(120, rng, longest=12))
+    single = [translated(name, test_set, test_set.references) for name in scores]
+    trends = {
+        (each.first, each.second): each
+        for each in compare_trends(single, buckets, subsets, METRICS["bleu"], DRAWS)
+    }
+    assert trends["a", "b"].slope.value == pytest.approx(0, abs=1e-12)
+    expected = slope_per_ten(buckets, np.log(falling[:, :1]))
+    assert trends["a", "c"].slope.value == pytest.approx(float(expected[0]))

@@ -53,7 +53,9 @@ def test_a_kind_of_failure_that_explains_a_fall_is_a_finding(fails, kind, said):
         f"{found.without:.1f}",
     ):
         assert words in finding.claim
-    assert finding.short == ""
+    assert finding.short.startswith("At 21–30 words, ")
+    assert "“the a, labelled” " + said in finding.short
+    assert "[" not in finding.short  # the claim has the intervals
 
 
 def test_a_rare_kind_and_wrong_words_explain_nothing():

@@ -44,19 +44,23 @@ def test_a_report_says_how_far_each_training_has_come(tmp_path):
     }
     assert [row[2:4] for row in table.shown][:2] == [["12.0", "1.0"], ["4.0", "1.0"]]
     assert table.origin == {"runs": "4 of 5"}
-    sentence = "Validation loss still falls 4% to 30% a doubling in 3 of 5 trainings"
-    assert str(findings.unfinished).startswith(sentence)
+    sentence = (
+        "3 of 5 trainings were still improving when they ended: the last doubling took 4% to 30% "
+        "off the validation loss."
+    )
+    assert findings.alarms is not None
+    assert str(findings.alarms.improving).startswith(sentence)
     page = render_report(report)
     assert page.count(sentence) == 1
     assert "does not translate yet" in page
     [summary] = [part for part in report.parts if part.name == "summary"]
-    assert findings.unfinished in summary.lines
+    assert findings.alarms.improving in summary.lines
 
 
 def test_a_report_of_runs_that_learned_says_nothing(tmp_path):
     findings = findings_of([made(tmp_path / "0", "none", fall=0.01), make_run(tmp_path / "1")])
-    assert findings.unfinished is None
-    assert 'id="unfinished"' not in render_report(make_report(findings, REPORT))
+    assert findings.alarms is None
+    assert 'id="still-improving"' not in render_report(make_report(findings, REPORT))
 
 
 @pytest.mark.parametrize("fine", [True, False])

@@ -18,7 +18,7 @@ from sweeps.comparison.evaluation import evaluate
 from sweeps.comparison.numbers import format_duration
 from sweeps.comparison.record import Origin
 from sweeps.comparison.significance_tables import differ, significance_tests
-from sweeps.report.chips import ELSEWHERE, chips_of
+from sweeps.report.chips import ELSEWHERE, cares_of, chips_of
 from sweeps.report.findings import ONE_TRAINING, TESTS_OF_ONE_TRAINING
 from sweeps.report.headline import WHOLE, answer, group_tests, headline
 from sweeps.report.html import render_report
@@ -118,20 +118,23 @@ def test_chips_say_what_the_answer_rests_on_and_where_more_stands(tmp_path):
     [budget] = [words for words in chips if words.endswith(" target tokens")]
     assert chips[budget] == ELSEWHERE  # a page without learning curves
     unfair = [*fair, make_run(tmp_path / "2", "transformer", parameters=2_000_000)]
-    first, *_ = chips_of(PageTop(findings_of(unfair)), ["conditions"])
-    assert first.alarming
+    top = PageTop(findings_of(unfair))
+    first, *_ = chips_of(top, ["conditions"])
     assert first.words.startswith("✗ 1 NOT HELD (parameters)")
+    first, *_ = cares_of(top, [])
+    assert first == ("the comparison is not fair (parameters NOT HELD)", "not-held")
     words = [chip.words for chip in chips_of(PageTop(findings_of(fair[:1])), [])]
     assert not [each for each in words if "seed" in each or "fair" in each]
 
 
-def test_chips_count_what_is_alarming(tmp_path):
+def test_what_needs_care_is_counted(tmp_path):
     runs = [make_run(tmp_path / "0"), make_failure(tmp_path / "1", error="no data")]
     findings = findings_of(runs)
     findings.__dict__["suspicions"] = {"the corpus": ["a leak", "copies"]}
-    chips = chips_of(PageTop(findings), ["summary"])
-    alarming = [(chip.words, chip.target) for chip in chips if chip.alarming]
-    assert alarming == [("1 failed job", "failed"), ("2 warnings", "warnings")]
+    assert list(cares_of(PageTop(findings), ["summary"])) == [
+        ("1 failed job", "failed"),
+        ("2 warnings", "warnings"),
+    ]
 
 
 @pytest.mark.long
@@ -189,8 +192,8 @@ def opened(browser, tmp_path_factory):
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
-FIRST_SCREEN = ["h1", ".question", "#not-held", "#answer", ".chips", "#caution", "#facts"]
-CHART, FINDINGS = "[data-figure=bleu_by_length]", "#findings"
+FIRST_SCREEN = ["h1", ".question", "#care", "#answer", ".chips"]
+CHART, MORE = "[data-figure=bleu_by_length]", ["#facts", "#not-held", "#caution", "#findings"]
 
 
 @pytest.mark.long
@@ -202,14 +205,14 @@ def test_the_first_screen_has_the_story(opened, width, height):
     opened.execute_script("window.scrollTo(0, 0)")
     tops = opened.execute_script(
         "return arguments[0].map(s => document.querySelector(s).getBoundingClientRect().top)",
-        [*FIRST_SCREEN, CHART, FINDINGS],
+        [*FIRST_SCREEN, CHART, *MORE],
     )
     folder = os.environ.get("SCREENSHOTS")
     if folder:
         opened.save_screenshot(Path(folder) / f"first_screen_{width}.png")
     assert tops == sorted(tops)
-    assert 0 <= tops[0] < tops[-3] < height
-    assert tops[-2] < height or width < 600  # a phone shows the chart after the story
+    story, chart = tops[: len(FIRST_SCREEN)], tops[len(FIRST_SCREEN)]
+    assert 0 <= story[0] < story[-1] < chart < height
     content, window = opened.execute_script(
         "return [document.documentElement.scrollWidth, window.innerWidth]"
     )
@@ -241,15 +244,17 @@ def test_the_contents_stay_beside_a_wide_page_and_mark_what_is_read(opened):
 @pytest.mark.chromium
 def test_contents_and_chips_lead_to_what_they_name(opened):
     links = "return [...document.querySelectorAll(arguments[0])].map(a => a.hash)"
-    contents, chips = (opened.execute_script(links, each) for each in ("nav a", ".chips a"))
+    chosen = ("nav a", ".chips a, #care a")
+    contents, chips = (opened.execute_script(links, each) for each in chosen)
     assert len(contents) == len(set(contents)) > 8
-    assert len(chips) == len(texts(opened, ".chips a")) > 3
+    assert len(chips) == len(texts(opened, chosen[1])) > 4
     for target in [*contents, *chips]:
         assert opened.execute_script("return document.querySelector(arguments[0])", target), target
-    assert texts(opened, ".badge.alarm")[-1].split()[:3] == ["✗", "1", "NOT"]
+    care = texts(opened, "#care a")
+    assert care[0] == "the comparison is not fair (parameters NOT HELD)"
     states = texts(opened, "#conditions li span")
     assert "✗ NOT HELD" in states
-    assert "◆ differs by design" in states
+    assert "? not known" in states  # tuning, without a study
 
 
 LENGTHS = scoring_of(edges=[10, 20, 30], resamples=200)
@@ -257,7 +262,9 @@ WORDS = [f"word{number}" for number in range(40)]
 RATES = {
     "steady": lambda length: 0.1,
     "falling": lambda length: 0.02 * length,
+    "steeper": lambda length: 0.04 * length,
     "weak": lambda length: 0.5,
+    "lost": lambda length: 0.9,
     "parting": lambda length: 0.1 if length <= 10 else 0.4,
     "crossing": lambda length: 0.0 if length <= 10 else 0.2,
 }
@@ -316,8 +323,8 @@ def test_the_story_of_a_falling_system_names_its_tests():
     assert "; BLEU of “the b, labelled” " in lengths.claim
     assert ". “the b, labelled” is ahead of “the a, labelled” " in lengths.claim
     assert re.match(
-        r"straight-line trend over all lengths: for every ten words more, the difference "
-        r"grows by \d",
+        r"trend over all lengths: for every ten words more, the ratio of the second BLEU to the "
+        r"first grows by \d+% \[\d+, \d+\], ",
         lengths.test,
     )
     assert " (Holm, 1 pair); each length group: paired bootstrap, p " in lengths.test
@@ -362,7 +369,7 @@ def test_lengths_beyond_those_of_training_are_told():
         claim = findings(*systems, limits=[limit])[1].claim
         assert (f"21–30 words (training sentences have at most {limit}), " in claim) == is_beyond
         short = findings(*systems, limits=[limit])[1].short
-        beyond = "At 21–30 words, longer than any training sentence, BLEU"
+        beyond = "From 1–10 to 21–30 words, longer than any training sentence, BLEU falls by "
         assert short.startswith(beyond) == is_beyond
 
 
@@ -444,13 +451,33 @@ def test_a_difference_that_one_of_two_tests_finds_is_not_told():
 def test_the_answer_gives_both_ends_of_the_curves_that_part():
     found = findings(system("a", "falling"), system("b", "steady"))
     numbers = re.fullmatch(
-        r"At 21–30 words, BLEU is ([\d.]+) with “the b, labelled” and ([\d.]+) with "
-        r"“the a, labelled”; at 1–10 words, ([\d.]+) and ([\d.]+)\.",
+        r"From 1–10 to 21–30 words, BLEU falls by (\d+)% with “the a, labelled”; "
+        r"no fall is shown with “the b, labelled”\.",
         answer(found) or "",
     )
     assert numbers is not None
-    for number in numbers.groups():  # as in the finding, there with an interval
-        assert f" {number} [" in found[1].claim
+    ends = re.search(r"falls from ([\d.]+) \[.*?\] to ([\d.]+)", found[1].claim)
+    assert ends is not None
+    share = 100 * (1 - float(ends[2]) / float(ends[1]))
+    assert float(numbers[1]) == pytest.approx(share, abs=1)
+
+
+def test_a_system_that_translates_nothing_does_not_count_as_robust():
+    found = findings(system("a", "falling"), system("b", "steeper"), system("z", "lost"))
+    assert found[0].short == "“the a, labelled” has the highest BLEU"
+    assert "BLEU of “the b, labelled” falls" in found[1].claim
+    assert "BLEU of “the a, labelled” falls" in found[1].claim
+
+
+def test_the_answer_has_the_largest_fall_first_and_two_of_many_systems():
+    kinds = {"a": "steady", "b": "steeper", "c": "falling"}
+    few = answer(findings(*(system(name, kind) for name, kind in kinds.items())))
+    falls = [int(share) for share in re.findall(r"(\d+)%", few or "")]
+    assert falls == sorted(falls, reverse=True)
+    assert len(falls) == 2
+    many = kinds | dict.fromkeys("def", "weak")
+    told = answer(findings(*(system(name, kind) for name, kind in many.items())))
+    assert re.findall(r"the (\w), labelled", told or "") == ["b", "a"]
 
 
 def test_without_curves_that_part_the_answer_names_the_best_system():

@@ -1,5 +1,6 @@
 """The page of one run: what the run has recorded, in the sections of a comparison's page."""
 
+import re
 from itertools import pairwise
 
 import numpy as np
@@ -344,7 +345,7 @@ def test_the_page_of_a_run_needs_no_sideways_scrolling(opened, width):
     assert content <= width
 
 
-def test_alarms_open_page_and_answer_of_a_comparison(tmp_path):
+def test_a_page_opens_with_what_is_alarming_and_says_more_after_the_first_figure(tmp_path):
     runs = [
         make_run(tmp_path / "0", "none", alarms=ALARMS, training=rising(0.14)),
         make_run(tmp_path / "1", "luong", alarms=ALARMS[1:], training=rising(0.2)),
@@ -353,20 +354,39 @@ def test_alarms_open_page_and_answer_of_a_comparison(tmp_path):
     findings: Findings = findings_of(runs)
     alarms = findings.alarms
     assert alarms is not None
-    assert alarms.title == "Too little learned: 1 of 3 trainings"
+    assert alarms.title == "1 of 3 trainings have learned too little"
     assert alarms.in_short == "on short sentences worse than a translation without a model (1)"
     assert alarms.improving == (
-        "Still improving when the training ended: 2 of 3 trainings; validation BLEU rose 14% to "
-        "20% over the last fifth, and longer training may change the results."
+        "2 of 3 trainings were still improving when they ended: validation BLEU rose 14% to 20% "
+        "over the last fifth and the last doubling took 30% off the validation loss. Train longer "
+        "to be sure."
     )
     page = render_report(make_report(findings, REPORT))
-    opening = ("too-little-learned", "still-improving", "answer")
+    opening = ("care", "answer", "section-bleu_by_length", "facts", "too-little-learned")
     places = [page.index(f'id="{id}"') for id in opening]
     assert places == sorted(places)
+    [care] = re.findall(r'id="care">(.*?)</p>', page, re.DOTALL)
+    assert '<a href="#too-little-learned">1 of 3 trainings have learned too little</a>' in care
+    assert '<a href="#still-improving">2 of 3 trainings were still improving' in care
     assert "none, seed 1 (BLEU 12.3 at 1–10 words, phrase table 45.6)" in page
     [summary] = [part for part in make_report(findings, REPORT).parts if part.name == "summary"]
     assert summary.lines[0] == alarms.title
     assert summary.lines[2] == alarms.improving
+
+
+def test_the_advice_has_twice_the_budget_where_all_runs_have_the_same(tmp_path):
+    def advice(*amounts):
+        budgets = ({"kind": "target_tokens", "target_tokens": amount} for amount in amounts)
+        runs = [
+            make_run(tmp_path / f"{amounts}{n}", "none", n, alarms=ALARMS, config={"budget": each})
+            for n, each in enumerate(budgets)
+        ]
+        alarms = findings_of(runs).alarms
+        assert alarms is not None
+        return alarms.advice
+
+    assert "train longer with budget.target_tokens=800_000, or" in advice(400_000, 400_000)
+    assert "train longer, or with another optimizer.lr" in advice(400_000, 200_000)
 
 
 def test_a_training_that_still_improves_is_told_once(tmp_path):
@@ -376,12 +396,9 @@ def test_a_training_that_still_improves_is_told_once(tmp_path):
         make_run(tmp_path / "1", "luong", training=training),
     ]
     findings = findings_of(runs)
-    assert str(findings.unfinished).startswith(
-        "Validation loss still falls 30% a doubling in 1 of 2"
-    )
     assert findings.alarms is not None
     assert str(findings.alarms.improving).startswith(
-        "Still improving when the training ended: 1 of 2 trainings; validation BLEU rose 20% over"
+        "2 of 2 trainings were still improving when they ended: validation BLEU rose 20% over"
     )
     page = render_report(make_report(findings, REPORT))
     assert 'id="too-little-learned"' not in page  # a line, no card
