@@ -2,7 +2,7 @@
 
 import json
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import altair as alt
@@ -20,27 +20,29 @@ LOOKS = {
     "undecided": (GREY, "cross"),
 }
 """Colour and mark of each outcome. What is not a fair test has no effect that says anything."""
+INTERVAL, PUBLISHED = "95% interval", "reported in the paper"
 SQUARE = "M-1,-1L1,-1L1,1L-1,1Z"
 KEYS = {
-    "95% interval": (GREY, "M-1,-.13L1,-.13L1,.13L-1,.13Z"),
-    "reported in the paper": ("#000000", "M0,-1L1,0L0,1L-1,0ZM0,-.7L-.7,0L0,.7L.7,0Z"),
+    INTERVAL: (GREY, "M-1,-.13L1,-.13L1,.13L-1,.13Z"),
+    PUBLISHED: ("#000000", "M0,-1L1,0L0,1L-1,0ZM0,-.7L-.7,0L0,.7L.7,0Z"),
     "too small to count": ("#e7e7e7", SQUARE),
 }
 """Colour and mark of what else the legend explains: a whisker, an open diamond, the band."""
 TICKS = (-100, -30, -10, -3, -1, 0, 1, 3, 10, 30, 100)
-ROW, NAMED_ROW = 3, 1.5
+ROW, NAMED_ROW = 4.6, 1.5
 """Heights of a row with a statement, on the page, and with a name, as multiples of the type."""
-LINE, MOST_LINES = 56, 2  # characters of a line of a statement, and lines
+WIDE_LINE, NARROW_LINE, MOST_LINES = 56, 38, 5  # characters of a line of a statement, and lines
 ROOM = "containerSize()[0] >= 600"
-"""Whether a page is wide enough for statements; a phone shows names."""
-TITLE = "Effect ÷ smallest effect that counts"
+"""Whether a page is wide enough for long lines."""
+TITLE_IN_LINES = ["Effect ÷ smallest", "effect that counts"]  # as a phone has room for
+TITLE = " ".join(TITLE_IN_LINES)
 
 NOTE = (
     "Effects of claims with their 95% intervals over seeds and test sentences. Effects are above 0 "
     "in the direction of the claim, and in multiples of the smallest effect that counts. Grey: "
-    "effects too small to count. Open diamonds are effects that the papers report, on the papers' "
-    "data."
+    "effects too small to count."
 )
+ABOUT_PUBLISHED = " Open diamonds are effects that the papers report, on the papers' data."
 
 
 class Effect(NamedTuple):
@@ -81,16 +83,18 @@ def forest_chart(effects: Sequence[Effect], width: Width) -> Chart:
         lines = {name: _lines_of_name(name, LONGEST_LABEL * width, style.type) for name in claims}
         axis.labelExpr = renamed(lines)
     if page:
-        axis.labelExpr = f"{ROOM} ? {_lines_by_claim(effects)}[datum.label] : datum.label"
+        wide, narrow_lines = (_lines_by_claim(effects, each) for each in (WIDE_LINE, NARROW_LINE))
+        axis.labelExpr = f"({ROOM} ? {wide} : {narrow_lines})[datum.label]"
     y = alt.Y("claim:N", sort=claims, title=None, scale=alt.Scale(domain=claims), axis=axis)
     layers = [
         *_rules(),
-        *_effects(y, style, page, 2 if narrow else len(LOOKS)),
+        *_effects(y, style, page, 2 if narrow else len(LOOKS), _explained(effects)),
         _published(y, style),
     ]
     chart = alt.layer(*layers, data=data_of(rows))
     subject = f"Forest plot of {len(effects)} effects."
-    drawn = finish_chart(chart, width, NOTE, "", subject, _details(effects))
+    note = NOTE + (ABOUT_PUBLISHED if PUBLISHED in _explained(effects) else "")
+    drawn = finish_chart(chart, width, note, "", subject, _details(effects))
     row = (ROW if page else NAMED_ROW) * style.type
     if lines:
         row = (0.6 + LINE_HEIGHT * max(map(len, lines.values()))) * style.type
@@ -104,9 +108,20 @@ def _lines_of_name(claim: str, room: float, type: float) -> list[str]:
     return [paper, *([words] if isinstance(words, str) else words)]
 
 
-def _lines_by_claim(effects: Sequence[Effect]) -> str:
+def _explained(effects: Sequence[Effect]) -> dict[str, tuple[str, str]]:
+    """Return colour and mark of what is drawn, and of nothing else."""
+    outcomes = {each.outcome for each in effects}
+    lacking = {outcome for outcome in LOOKS if outcome not in outcomes}
+    if all(each.low is None for each in effects):
+        lacking.add(INTERVAL)
+    if all(each.published is None for each in effects):
+        lacking.add(PUBLISHED)
+    return {name: look for name, look in (LOOKS | KEYS).items() if name not in lacking}
+
+
+def _lines_by_claim(effects: Sequence[Effect], line: int) -> str:
     """Return the statements in short lines by claims, as Vega's expressions have objects."""
-    wrapped = textwrap.TextWrapper(LINE, max_lines=MOST_LINES, placeholder=" …")
+    wrapped = textwrap.TextWrapper(line, max_lines=MOST_LINES, placeholder=" …")
     return json.dumps({each.claim: wrapped.wrap(each.statement) for each in effects})
 
 
@@ -120,11 +135,13 @@ def _rules() -> Iterator[Chart]:
     yield rule.encode(x=alt.X("at:Q"))
 
 
-def _effects(y: alt.Y, style: Style, page: bool, fitting: int) -> tuple[Chart, Chart]:
+def _effects(
+    y: alt.Y, style: Style, page: bool, fitting: int, explained: Mapping[str, tuple[str, str]]
+) -> tuple[Chart, Chart]:
     """Return the intervals, and the marks on them; a file's legend has ``fitting`` columns."""
-    explained = LOOKS | KEYS
     colours, shapes = ([look[part] for look in explained.values()] for part in (0, 1))
-    columns = alt.ExprRef(f"{ROOM} ? {len(LOOKS)} : 2") if page else fitting
+    in_row = len(explained) if len(explained) < 6 else len(LOOKS)
+    columns = alt.ExprRef(f"{ROOM} ? {in_row} : 1") if page else fitting
     legend = alt.Legend(orient="top", title=None, columns=columns)
     numbers = {"effect": "effect", "low": "95% from", "high": "to"}
     scales = [alt.Scale(domain=list(explained), range=looks) for looks in (colours, shapes)]
@@ -136,7 +153,7 @@ def _effects(y: alt.Y, style: Style, page: bool, fitting: int) -> tuple[Chart, C
         base = base.encode(href=alt.Href("href:N"))
     x = alt.X(
         "low:Q",
-        title=TITLE if page or fitting == len(LOOKS) else TITLE.split(" ÷ ")[0] + " ÷ margin",
+        title=TITLE_IN_LINES if page else TITLE if fitting == len(LOOKS) else "Effect ÷ margin",
         scale=alt.Scale(type="symlog", constant=1, nice=False, padding=8),
         axis=alt.Axis(values=[*TICKS], grid=False, labelOverlap=True),
     )

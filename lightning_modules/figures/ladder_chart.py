@@ -41,6 +41,7 @@ class DataChart(NamedTuple):
     title: str
     description: str
     height: float = HEIGHT
+    subtitle: str = ""  # what is on the y axis
 
     @property
     def spec(self) -> dict[str, Any]:
@@ -49,8 +50,10 @@ class DataChart(NamedTuple):
             name: [{key: _short(value) for key, value in row.items()} for row in rows]
             for name, rows in self.datasets.items()
         }
-        title = {"text": self.title, "offset": 8}
-        return self._asdict() | {"datasets": datasets, "title": title}
+        title = {"text": self.title, "subtitle": self.subtitle, "offset": 8}
+        own = self._asdict() | {"datasets": datasets, "title": title}
+        del own["subtitle"]
+        return own
 
 
 def _short(value: object) -> object:

@@ -100,14 +100,16 @@ def _ladders(corpus: CorpusResult, one: ClaimResult, looks: Looks) -> dict[str, 
         LADDER: DataChart(
             LADDER,
             effect,
-            f"Effect on {corpus.corpus} ({unit})",
+            f"Effect on {corpus.corpus}",
             f"Effect of {one.claim.name} on {corpus.corpus} at each budget: {way}",
+            subtitle=unit,
         ),
         SYSTEMS: DataChart(
             SYSTEMS,
             _of_systems("rung", points, lost, looks),
             f"Systems on {corpus.corpus}",
             f"Systems of {one.claim.name} on {corpus.corpus} at each budget, a mark for each seed.",
+            subtitle=unit.rpartition(", ")[0] or unit,
         ),
     }
 

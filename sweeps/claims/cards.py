@@ -11,28 +11,33 @@ from lightning_modules.runs.files import read_predictions
 from sweeps.claims.card_charts import corpus_charts, forest_of, keys_of, system_looks
 from sweeps.claims.claim import Claim, TierName
 from sweeps.claims.evidence import ClaimResult, ClaimRun, CorpusResult, Evidence
+from sweeps.claims.gates import why_no_plateau
 from sweeps.claims.published_bleu import FLAVOURS, Flavour, TableAgreement, agreement
 from sweeps.claims.scoreboard import (
     DECIMALS,
     Scale,
     format_effect,
     format_ends,
+    numbers,
     outcome_of,
     pooled_sentence,
-    verdict_sentence,
+    taken_back,
+    verdict_words,
 )
 from sweeps.claims.scoreboard_tables import minutes_of
 from sweeps.claims.trajectory import Extrapolation, Trajectory
+from sweeps.claims.verdict import Outcome
 from sweeps.comparison.numbers import format_duration, format_estimate, format_number, in_words
 
 QUESTIONS = {
-    "systems": "the paper's systems",
-    "measure": "the paper's measure",
-    "regime": "training long enough for the effect",
-    "lengths": "test lengths of training",
-    "paper": "a claim of the paper",
+    "systems": "systems",
+    "measure": "measure",
+    "regime": "kind of training",
+    "lengths": "test lengths",
+    "paper": "the claim itself",
 }
 """What a tick says of each question of ``fidelity``."""
+Tick = tuple[bool, str]
 LEAST_VALUES = 3  # fewest values of a table whose agreement says anything
 Fact = tuple[str, Sequence[str]]  # a term, and lines about it
 
@@ -44,7 +49,10 @@ def card_of(one: ClaimResult, scale: Scale) -> tuple[dict[str, Any], dict[str, D
         "claim": claim,
         "result": one,
         "outcome": outcome_of(one),
-        "sentence": verdict_sentence(one, scale),
+        "taken_back": taken_back(one),
+        "words": verdict_words(one, scale),
+        "numbers": numbers(one),
+        "quoted": _quoted(claim),
     }
     if one.not_run is not None:
         return shown, {}
@@ -61,7 +69,11 @@ def card_of(one: ClaimResult, scale: Scale) -> tuple[dict[str, Any], dict[str, D
     }
     answers = claim.answers(scale.tier)
     shown |= {
-        "fidelity": [(QUESTIONS[question], yes) for question, yes in answers.items()],
+        "checks": [
+            ("Gates", [*_gates(one, scale)]),
+            ("As in the paper", [(yes, QUESTIONS[question]) for question, yes in answers.items()]),
+        ],
+        "cost": None if (spent := minutes_of(one)) is None else format_duration(60 * spent),
         "keys": keys_of(looks),
         "figures": figures,
         "forests": [*forests],
@@ -75,14 +87,35 @@ def card_of(one: ClaimResult, scale: Scale) -> tuple[dict[str, Any], dict[str, D
     return shown, charts | forests
 
 
+def _quoted(claim: Claim) -> str | None:
+    """Return where the quoted words stand; None for a claim without a quote."""
+    if claim.quote == "not read":
+        return None
+    place = claim.quote.section
+    return f"Section {place}" if place[0].isdigit() else place[0].upper() + place[1:]
+
+
+def _gates(one: ClaimResult, scale: Scale) -> Iterator[Tick]:
+    """Yield whether each gate let the verdict through, in their order."""
+    corpus = one.corpora[0]
+    if corpus.verdict is None or corpus.trajectory is None:
+        return
+    if corpus.verdict.outcome is Outcome.NOT_FAIR:
+        yield False, "floor: a system has not learned to translate short sentences"
+    elif corpus.floors:
+        yield True, "floor: the systems have learned to translate short sentences"
+    left_out = f"{_collapsed(corpus)} left out" if corpus.collapsed else "no training collapsed"
+    yield corpus.too_few is None, f"collapse: {corpus.too_few or left_out}"
+    exempt = why_no_plateau(one.claim, scale.tier, len(corpus.rungs))
+    settled = corpus.trajectory.converged
+    found = "losses and effect had settled" if settled else "training ended before all had settled"
+    yield bool(exempt) or settled, f"plateau: {f'not needed, {exempt}' if exempt else found}"
+
+
 def _found(one: ClaimResult) -> Iterator[str]:
     """Yield what a reader must know besides the verdict, in sentences."""
     if one.extension is not None:
         yield f"An extension: {one.extension}"
-    way = one.corpora[0].trajectory if one.verdict is not None else None
-    if way is not None and way.sentence not in ((one.verdict and one.verdict.reason) or ""):
-        settled = "converged" if way.converged else f"not converged: {way.why_not_converged}"
-        yield f"Over the ladder, the effect {way.sentence}; {settled}."
     for corpus in one.corpora:
         if corpus.collapsed:
             yield f"Collapsed on {corpus.corpus}: {_collapsed(corpus)}; left out."
@@ -108,6 +141,8 @@ def _on_corpus(corpus: CorpusResult) -> str:
 
 def _facts(one: ClaimResult, scale: Scale) -> Iterator[Fact]:
     claim = one.claim
+    if claim.floors is not None:
+        yield "Floors of its own", [claim.floors.why]
     for corpus in one.corpora:
         if corpus.rungs:
             yield f"On {corpus.corpus}", [*_facts_of_corpus(corpus)]
@@ -121,8 +156,6 @@ def _facts(one: ClaimResult, scale: Scale) -> Iterator[Fact]:
         runs = one.corpora[0].rungs[-1].evidence.runs
         rates = {system: of[0].result.config["optimizer"]["lr"] for system, of in runs.items()}
         yield "Learning rates", [", ".join(f"{name} {rate:g}" for name, rate in rates.items())]
-    if (minutes := minutes_of(one)) is not None:
-        yield "Cost", [f"{format_duration(60 * minutes)} of training"]
 
 
 def _facts_of_corpus(corpus: CorpusResult) -> Iterator[str]:
@@ -145,7 +178,9 @@ def _facts_of_corpus(corpus: CorpusResult) -> Iterator[str]:
 
 def _way(way: Trajectory) -> Iterator[str]:
     if way.falls:
-        falls = ", ".join(f"{name} {100 * fall:.1f}%" for name, fall in way.falls.items())
+        falls = ", ".join(
+            f"{name} {format_number(100 * fall, 1)}%" for name, fall in way.falls.items()
+        )
         yield f"fall of the validation loss with the last doubling: {falls}"
     if way.change is not None:
         change = format_number(way.change, DECIMALS, signed=True)
@@ -154,7 +189,7 @@ def _way(way: Trajectory) -> Iterator[str]:
     if way.effect is not None:
         yield f"effect, extrapolated, not measured: {_limit(way.effect)}"
     for system, limit in way.losses.items():
-        yield f"validation loss of {system}, extrapolated, not measured: {_limit(limit)}"
+        yield f"validation loss of “{system}”, extrapolated, not measured: {_limit(limit)}"
 
 
 def _limit(each: Extrapolation) -> str:

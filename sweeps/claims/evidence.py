@@ -337,6 +337,7 @@ class CorpusResult:
     rungs: Sequence[RungResult] = ()  # by rising amount
     collapsed: Mapping[str, Sequence[int]] = field(default_factory=dict)
     """Seeds whose training never began, by system."""
+    too_few: str | None = None  # why the others are too few; None if they are enough
     floors: Mapping[str, float] = field(default_factory=dict)
     """BLEU on the shortest sentences that each system must reach, by system."""
     reached: Mapping[str, float] = field(default_factory=dict)

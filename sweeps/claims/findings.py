@@ -21,7 +21,7 @@ from sweeps.claims.verdict import Outcome
 from sweeps.comparison.numbers import NOTHING, format_number
 
 FINDINGS = "claims.md"
-HEADER = ("claim", "effect [95%]", "least effect", "in", "verdict", "corrected")
+HEADER = ("claim", "effect [95%]", "published", "least effect", "in", "verdict", "corrected")
 
 
 def findings(results: Sequence[ClaimResult], scale: Scale) -> str:
@@ -67,7 +67,9 @@ def _table(results: Sequence[ClaimResult]) -> Iterator[str]:
             effect = format_effect(verdict.effect, verdict.interval)
             margin = format_number(margin_of(one.corpora[0], one).size, 2)
         corrected = one.corrected.outcome if one.corrected else NOTHING
-        cells = (f"`{one.claim.name}`", effect, margin, unit_of(one.claim))
+        theirs = one.claim.published_effect
+        published = NOTHING if theirs is None else format_number(theirs, 2)
+        cells = (f"`{one.claim.name}`", effect, published, margin, unit_of(one.claim))
         row = (cell.replace("|", "\\|") for cell in (*cells, outcome_of(one), corrected))
         yield f"| {' | '.join(row)} |"
 

@@ -5,6 +5,7 @@ The third gate, that the effect has settled, is in ``trajectory.py``.
 
 from collections.abc import Mapping, Sequence
 
+from sweeps.claims.claim import Claim, TierName
 from sweeps.claims.verdict import LEAST_SEEDS
 from sweeps.comparison.numbers import in_words
 
@@ -51,7 +52,16 @@ def why_not_fair(
     for system, floor in floors.items():
         if not reached[system] >= floor:
             return (
-                f"{system} reaches {reached[system]:.1f} BLEU on sentences of {shortest}, and its "
-                f"floor is {floor:.1f}"
+                f"“{system}” has not learned to translate: it reaches {reached[system]:.1f} BLEU on "
+                f"sentences of {shortest}, and its floor is {floor:.1f}"
             )
+    return None
+
+
+def why_no_plateau(claim: Claim, tier: TierName, rungs: int) -> str | None:
+    """Return why losses and effect of a claim need not have settled; None if they must have."""
+    if any(claim.has_own_budget(system, tier) for system in claim.systems):
+        return "the claim is about the amount of training"
+    if tier == "paper" and rungs == 1:
+        return "the amount of training is the paper's"
     return None

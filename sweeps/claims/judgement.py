@@ -30,7 +30,7 @@ from sweeps.claims.evidence import (
     UnusableError,
 )
 from sweeps.claims.families import correct
-from sweeps.claims.gates import find_collapsed, why_not_fair, why_too_few
+from sweeps.claims.gates import find_collapsed, why_no_plateau, why_not_fair, why_too_few
 from sweeps.claims.intervals import (
     Differences,
     Spread,
@@ -159,7 +159,8 @@ def _judge_corpus(trial: _Trial, records: Records) -> tuple[CorpusResult, _Rung 
     shortest = last.runs[claim.measure.systems[0]][0].shortest.bounds.label + " words"
     verdict = rungs[-1].result.verdict
     unfair = why_not_fair(reached, floors, shortest)
-    why = why_too_few(ladder[-1].seeds, collapsed) or _why_unsettled(trajectory, trial)
+    too_few = why_too_few(ladder[-1].seeds, collapsed)
+    why = too_few or _why_unsettled(trajectory, trial)
     if unfair is not None:
         verdict = verdict.without(Outcome.NOT_FAIR, unfair)
     elif why is not None:
@@ -168,6 +169,7 @@ def _judge_corpus(trial: _Trial, records: Records) -> tuple[CorpusResult, _Rung 
         corpus=name,
         rungs=[replace(rung.result, lost=of) for rung, of in zip(rungs, lost, strict=True)],
         collapsed=collapsed,
+        too_few=too_few,
         floors=floors,
         reached=reached,
         margin=margin,
@@ -297,13 +299,8 @@ def _curve(run: ClaimRun, amount: float) -> Array:
 
 
 def _why_unsettled(trajectory: Trajectory, trial: _Trial) -> str | None:
-    claim, tier = trial.claim, trial.plan.tier
-    # That more training helps is a claim about systems that have not converged.
-    of_budgets = any(claim.has_own_budget(system, tier) for system in claim.systems)
-    alone = tier == "paper" and len(trajectory.amounts) == 1
-    if trajectory.converged or of_budgets or alone:
-        return None
-    return f"{trajectory.sentence}; {trajectory.why_not_converged}"
+    exempt = why_no_plateau(trial.claim, trial.plan.tier, len(trajectory.amounts))
+    return None if exempt else trajectory.why_not_converged
 
 
 def _pool(claim: Claim, rungs: Sequence[tuple[_Trial, _Rung]]) -> list[PooledEffect]:

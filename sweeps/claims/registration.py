@@ -82,6 +82,14 @@ class RegisteredFile(NamedTuple):
         return found
 
 
+CODE = {
+    "code.training": "code that trains",
+    "code.testing": "code that tests",
+    "code.analysis": "code that judges",
+}
+"""What deviations call digests of the code."""
+
+
 def registered_content(
     plan: ClaimsPlan, overrides: Sequence[str], rates: Mapping[str, float]
 ) -> dict[str, Any]:
@@ -136,7 +144,7 @@ def compare(registered: RegisteredFile, now: Mapping[str, Any]) -> Registration:
     if waiting:
         deviations.append(f"corpora not run: {', '.join(sorted(waiting))}")
     deviations += [
-        f"{key}: {_text(after.get(key))}, registered {_text(before.get(key))}"
+        f"{CODE.get(key, key)}: {_text(after.get(key))}, registered {_text(before.get(key))}"
         for key in sorted({*before, *after})
         if before.get(key) != after.get(key)
     ]

@@ -1,6 +1,6 @@
 """The page of claims, also in W&B: what was found, and a card for each claim."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -25,19 +25,46 @@ from sweeps.claims.scoreboard import (
     alarms_of_claims,
     effect_of,
     in_order,
+    last_runs,
     outcome_of,
     parts,
     summary,
+    taken_back,
+    unsettled,
     wrong_verdicts,
 )
-from sweeps.claims.scoreboard_tables import ON_PAGE, effects_of, scoreboard, seeds_table
+from sweeps.claims.scoreboard_tables import ON_PAGE, cost_of, effects_of, scoreboard, seeds_table
 from sweeps.claims.verdict import Outcome
+from sweeps.comparison.numbers import format_duration
+from sweeps.comparison.record import origin_of
 from sweeps.comparison.table_files import as_csv, write_tables
+from sweeps.report.costs import hardware
 from sweeps.report.html import render_page
 
 FOREST = "forest"
-NAMED = [str(outcome) for outcome in Outcome if outcome.decided]
+DECIDED = [str(outcome) for outcome in Outcome if outcome.decided]
 """Outcomes whose claims the page names before anything else."""
+METHOD = {
+    "Ladder": "Each system is trained on rising budgets, the rungs, with several seeds, and tested "
+    "at each rung.",
+    "Effect": "What is measured is above 0 where the claim holds, and has a 95% interval over "
+    "seeds and test sentences. The smallest effect that counts was written down before the runs.",
+    "Gates": "Floor: at the last rung, each system must reach the BLEU of the nearest copy (the "
+    "translation of the training sentence that is most like the source) on the shortest test "
+    "sentences, or the claim's own floor; otherwise the test is not fair. Collapse: trainings far "
+    "below the best of their system are left out, and enough must be left. Plateau: with the last "
+    "doubling of the budget, each validation loss fell by less than 2%, and over the last two the "
+    "effect moved by less than half of the smallest effect that counts. Without enough trainings "
+    "or a plateau, a claim is undecided.",
+    "Verdict": "Of a claim that passes: supported if the interval lies above the smallest effect "
+    "that counts, reversed if it lies beyond it in the other direction, negligible if the 90% "
+    "interval lies inside of both, otherwise undecided.",
+    "Corrections": "Many claims make a wrong verdict likelier: Holm's correction over the claims of "
+    "a paper, then Benjamini and Hochberg's over papers. Extensions, which are tested otherwise "
+    "than in their papers, are apart.",
+    "In full": "docs/how_to/claims.md",
+}
+"""How a verdict comes about, in short."""
 
 
 def write_scoreboard(
@@ -54,11 +81,11 @@ def write_scoreboard(
     write_text(out / FINDINGS, findings(results, scale))
     if effects := effects_of(results):
         save_figures(lambda width: {FOREST: forest_chart(effects, width)}, widths, out / FIGURES)
-    write_text(out / REPORT, _page(in_order(results), scale, files))
+    write_text(out / REPORT, _page(in_order(results), scale, files, out))
     return out / REPORT
 
 
-def _page(results: Sequence[ClaimResult], scale: Scale, files: dict[str, str]) -> str:
+def _page(results: Sequence[ClaimResult], scale: Scale, files: dict[str, str], out: Path) -> str:
     charts: dict[str, Chart | DataChart] = {**shared_charts()}
     if effects := effects_of(results):
         charts[FOREST] = forest_chart(effects, "container")
@@ -75,12 +102,20 @@ def _page(results: Sequence[ClaimResult], scale: Scale, files: dict[str, str]) -
         figures=charts,
         files=files,
         title=TITLE,
-        summary=summary(results, scale),
+        facts=dict(_facts(results, out)),
+        unsettled=unsettled(results, scale),
+        method=METHOD,
         alarms=alarms_of_claims(results),
+        drawn={
+            "collapsed": any(corpus.collapsed for one in results for corpus in one.corpora),
+            "corpora": any(one.pooled for one in results),
+            "published": any(each.published is not None for each in effects),
+            "hollow": any(map(taken_back, results)),
+        },
         wrong=wrong_verdicts(results),
         scale=scale,
         table=scoreboard(results, scale, ON_PAGE),
-        named=NAMED,
+        decided=DECIDED,
         forest=bool(effects),
         by_outcome=lambda of: [(key, [*same]) for key, same in groupby(of, itemgetter("outcome"))],
         sections={
@@ -88,9 +123,26 @@ def _page(results: Sequence[ClaimResult], scale: Scale, files: dict[str, str]) -
         },
         parts=[
             (f"part-{heading.lower().replace(' ', '-')}", heading)
-            for heading in (*(["Effects"] if effects else []), *headings, "Table")
+            for heading in (*(["Effects"] if effects else []), *headings, "Method", "Table")
         ],
     )
+
+
+def _facts(results: Sequence[ClaimResult], out: Path) -> Iterator[tuple[str, str]]:
+    """Yield what was run, what it cost, when and how; nothing that is not known."""
+    runs = [run.result for _, run in last_runs(results).values()]
+    if runs:
+        yield "Corpora", ", ".join({each.corpus: None for one in results for each in one.corpora})
+        yield "Seeds", ", ".join(map(str, sorted({run.seed for run in runs})))
+        spent = cost_of(results)
+        yield (
+            "Cost",
+            f"{format_duration(spent.seconds)} of training{hardware(runs)}: {spent.trainings} "
+            f"trainings, tested {spent.tests} times",
+        )
+    origin = origin_of(out, last_runs(results))
+    known = {"Date": origin.date, "Command": origin.command}
+    yield from ((name, line) for name, line in known.items() if line)
 
 
 def publish_scoreboard(

@@ -1,8 +1,10 @@
 """The tables of the scoreboard: a row for each claim, and a row for each training."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import NamedTuple
 
 from lightning_modules.figures.forest_chart import Effect
+from lightning_modules.runs.identity import Identity
 from sweeps.claims.claim import Claim
 from sweeps.claims.evidence import ClaimResult, ClaimRun, CorpusResult, RungResult
 from sweeps.claims.scoreboard import (
@@ -23,9 +25,11 @@ from sweeps.claims.verdict import Outcome, Verdict
 from sweeps.comparison.tables import Cell, Column, Table
 
 SEEDS_NAME, SEEDS_TITLE = "claims_seeds", "Claims, training by training"
-PRINTED = ("claim", "published", "ours", "verdict", "corrected")
+PRINTED = ("claim", "ours", "verdict", "corrected")
 """Columns that a terminal has room for."""
-ON_PAGE = ("claim", "statement", "published", "ours", "margin", "verdict", "corrected")
+ON_PAGE = (
+    *("claim", "statement", "measured", "published", "ours", "margin", "verdict", "corrected"),
+)
 """Columns of the table on the page, whose cards tell all else."""
 
 
@@ -55,6 +59,26 @@ def minutes_of(one: ClaimResult) -> float | None:
     """Return the minutes of training of a claim on all its corpora: rungs are one training."""
     spent = [corpus.rungs[-1].evidence.seconds for corpus in one.corpora if corpus.rungs]
     return sum(spent) / 60 if spent else None
+
+
+class Cost(NamedTuple):
+    """What claims took together: they share trainings, and rungs are one training."""
+
+    trainings: int
+    tests: int  # of trainings, one at each rung
+    seconds: float  # of training
+
+
+def cost_of(results: Sequence[ClaimResult]) -> Cost:
+    """Return what claims took together."""
+    rungs = [rung for one in results for corpus in one.corpora for rung in corpus.rungs]
+    lists = [of for rung in rungs for of in (*rung.evidence.runs.values(), *rung.lost.values())]
+    runs = {run.folder: run.result for of_system in lists for run in of_system}
+    seconds: dict[str, float] = {}
+    for result in runs.values():
+        training = Identity.of_result(result).without_budget().training
+        seconds[training] = max(seconds.get(training, 0.0), result.training.seconds or 0.0)
+    return Cost(len(seconds), len(runs), sum(seconds.values()))
 
 
 COLUMNS: Sequence[tuple[Column, Callable[[ClaimResult], Cell]]] = (

@@ -150,13 +150,19 @@ def _why_not(
         if np.isnan(fall):
             return f"no validation loss of “{system}” was measured"
         if fall >= STILL_FALLS:
-            return f"the loss of “{system}” still falls by {fall:.1%} a doubling"
+            return (
+                f"“{system}” was still learning when training ended, so the effect may still "
+                f"change; its validation loss fell by {fall:.1%} with the last doubling of the budget"
+            )
     if interval is None:
         return f"fewer than {LEAST_SEEDS} seeds do not show whether the effect has settled"
     if not -margin.size / 2 < interval.low <= interval.high < margin.size / 2:
         decimals = 1 if margin.size >= 1 else 2
         shown = [format_number(each, decimals, signed=True) for each in (change, *interval)]
-        return f"the effect moved by {shown[0]} [{shown[1]}, {shown[2]}] over two doublings"
+        return (
+            "the effect may not have settled when training ended; it moved by "
+            f"{shown[0]} [{shown[1]}, {shown[2]}] over the last two doublings of the budget"
+        )
     return None
 
 

@@ -1,6 +1,6 @@
 """What a training of each system cost, in sentences."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from statistics import mean
 
 from lightning_modules.metrics.systems import System
@@ -35,7 +35,7 @@ def cost_findings(comparison: Comparison, best: System) -> Iterator[Finding]:
     peak = max(result.peak_memory_mib or 0 for result in trained)
     memory = f"; no process took more than {peak:,.0f} MiB of memory" if peak else ""
     yield Finding(
-        f"A training{_hardware(trained)} took {in_words(times)}; the models have {size} "
+        f"A training{hardware(trained)} took {in_words(times)}; the models have {size} "
         f"parameters{memory}",
         f"{'means over seeds, ' if several else ''}no test; jobs side by side slow each other",
     )
@@ -56,7 +56,7 @@ def cost_range(comparison: Comparison) -> str | None:
         return None
     trained = [run.result for run in comparison.runs]
     size = _span([result.parameters or 0 for result in trained], format_size)
-    return f"{time}{_hardware(trained)}, {size} parameters"
+    return f"{time}{hardware(trained)}, {size} parameters"
 
 
 def _span(values: Sequence[float], shown: Callable[[float], str]) -> str:
@@ -72,7 +72,8 @@ def _seconds(runs: Sequence[RunOutput]) -> float:
     return mean(run.result.training.seconds or 0 for run in runs)
 
 
-def _hardware(results: Sequence[Result]) -> str:
+def hardware(results: Iterable[Result]) -> str:
+    """Return on what the trainings ran: `` on a CPU``; empty where it was not recorded."""
     names = {each.environment.device for each in results if each.environment.device}
     devices = ["a CPU" if name == "cpu" else f"a {name}" for name in sorted(names)]
     return f" on {in_words(devices)}" if devices else ""

@@ -7,11 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 
+from lightning_modules.figures.charts import as_spec
 from lightning_modules.figures.forest_chart import forest_chart
 from lightning_modules.figures.palette import LOOKS
+from lightning_modules.metrics.resampling import Interval
 from lightning_modules.runs.schema import Alarm
 from sweeps.claims.card_charts import effects_of_seeds, system_looks
 from sweeps.claims.cards import card_of, compare_with_published
@@ -23,19 +25,22 @@ from sweeps.claims.judgement import judge_all
 from sweeps.claims.scoreboard import (
     Scale,
     alarms_of_claims,
+    effect_in_words,
     in_order,
     summary,
+    unsettled,
     verdict_sentence,
     wrong_verdicts,
 )
 from sweeps.claims.scoreboard_page import publish_scoreboard, write_scoreboard
-from sweeps.claims.scoreboard_tables import effects_of, scoreboard, seeds_table
-from sweeps.claims.verdict import Margin, Outcome
+from sweeps.claims.scoreboard_tables import cost_of, effects_of, scoreboard, seeds_table
+from sweeps.claims.verdict import Margin, Outcome, Verdict
 from sweeps.report.terminal import FOR_PAGE, MOST_LINES
 from sweeps.tasks.claims import print_results
 from tests.helpers.pages import needs_axe, screen, serious_violations
 from tests.helpers.run_folders import SCORING, WIDTHS
 from tests.sweeps.claims.claim_results import (
+    QUOTE,
     RUNGS,
     SEEDS,
     TWO,
@@ -95,7 +100,7 @@ def test_every_claim_has_a_row_with_its_verdict_and_its_reason():
     why = cells(table, "why")
     assert why["else"] == "needs a thing"
     assert why["lost"] == "attention, seed 1: was not trained"
-    assert why["crosses"].startswith("rises from −8 to +4")
+    assert why["crosses"].startswith("“none” was still learning")
     assert cells(table, "minutes")["holds"] == 20  # two corpora; rungs are one training
 
 
@@ -114,32 +119,73 @@ def test_claims_and_extensions_are_counted_apart():
 @pytest.mark.parametrize(
     ("outcome", "says", "where"),
     [
-        (Outcome.SUPPORTED, "larger", "all of the interval above 1.00"),
-        (Outcome.SUPPORTED, "not_smaller", "all of the interval above −1.00"),
-        (Outcome.SUPPORTED, "no_difference", "the 90% interval inside ±1.00, too small to count"),
-        (Outcome.REVERSED, "larger", "all of the interval below −1.00"),
-        (Outcome.REVERSED, "no_difference", "all of the interval outside ±1.00"),
-        (Outcome.NEGLIGIBLE, "larger", "the 90% interval inside ±1.00, too small to count"),
+        (
+            Outcome.SUPPORTED,
+            "larger",
+            "all of the interval lies above 1.00, the smallest effect that counts",
+        ),
+        (
+            Outcome.SUPPORTED,
+            "not_smaller",
+            "all of the interval lies above −1.00; the smallest effect that counts is 1.00",
+        ),
+        (
+            Outcome.SUPPORTED,
+            "no_difference",
+            "the 90% interval lies inside ±1.00, the smallest effect",
+        ),
+        (Outcome.REVERSED, "larger", "all of the interval lies beyond 1.00, the smallest effect"),
+        (Outcome.REVERSED, "no_difference", "all of the interval lies outside ±1.00, the smallest"),
+        (Outcome.NEGLIGIBLE, "larger", "the 90% interval lies inside ±1.00, the smallest effect"),
     ],
 )
 def test_a_verdict_is_a_sentence_with_its_scope_and_its_interval(outcome, says, where):
     corpus = replace(on_corpus((1, 2, 2.5), outcome), margin=Margin(1.0, says))
-    assert verdict_sentence(a_result("one", corpus), LAPTOP) == (
-        f"{str(outcome).capitalize()} at laptop scale on a synthetic corpus, up to 800,000 target "
-        f"tokens: 2.50 [1.50, 3.50] BLEU, {where}."
+    said = verdict_sentence(a_result("one", corpus), LAPTOP)
+    scope = "at laptop scale on a synthetic corpus"
+    words, numbers = said.split(". After 800,000 target tokens: ")
+    assert words.startswith(f"{str(outcome).capitalize()} {scope}: ")
+    assert not any(letter.isdigit() for letter in words)
+    assert numbers.startswith("2.50 [1.50, 3.50] BLEU (attention ")
+    assert f"; {where}" in numbers
+
+
+def of_level(low, effect, high, **level):
+    verdict = Verdict(Outcome.UNDECIDED, effect, Interval(low, high), 1.0, 5)
+    measure = {"kind": "level", "system": "attention", "score": "aer"} | level
+    systems = {"attention": ["model=bahdanau"]}
+    return effect_in_words(a_claim(measure=measure, systems=systems), verdict)
+
+
+def test_the_effect_of_a_claim_about_a_level_is_a_value_and_its_distance():
+    assert of_level(17.4, 19.3, 21.2, below=50.0) == (
+        "alignment error 30.70%, 19.30 [17.40, 21.20] below 50%"
+    )
+    assert of_level(-3.0, -1.0, 1.0, below=50.0) == (
+        "alignment error 51.00%, 1.00 [−1.00, 3.00] above 50%"
+    )
+    kept = {"kind": "kept", "score": "bleu", "long": [11, 20], "short": [1, 10], "above": 0.5}
+    assert of_level(-0.1, 0.0, 0.1, **kept).endswith(" 0.50, 0.00 [−0.10, 0.10] above 0.5")
+
+
+def test_a_slope_of_a_logarithm_is_told_in_percent():
+    verdict = Verdict(Outcome.SUPPORTED, float(np.log(2)), Interval(0.6, 0.8), 0.001, 5)
+    falls = {"kind": "slope", "system": "none", "sign": -1, "log": True}
+    said = effect_in_words(a_claim(measure=falls, systems={"none": ["model=seq2seq"]}), verdict)
+    assert said == "0.69 [0.60, 0.80] log of BLEU for every ten words (BLEU falls by 50%)"
+    gap = {"kind": "slope_difference", "more": "attention", "less": "none", "log": True}
+    assert effect_in_words(a_claim(measure=gap), verdict).endswith(
+        "(BLEU of “attention” divided by that of “none” rises by 100%)"
     )
 
 
 def test_a_verdict_that_is_none_says_why():
     named = by_name()
     said = {name: verdict_sentence(one, LAPTOP) for name, one in named.items()}
-    assert said["crosses"].endswith(
-        ": 4.00 [3.00, 5.00] BLEU; rises from −8 to +4, crosses 0 near 0.5 M."
-    )
-    assert said["unfair"].endswith(
-        ": none reaches 5.9 BLEU on sentences of 1–10 words, and its floor is 20.0."
-    )
-    assert said["weak"].endswith("Undecided after the corrections for many claims.")
+    assert "corpus: “none” was still learning when training ended. After 800,0" in said["crosses"]
+    assert said["crosses"].endswith("the effect rises from −8.0 to +4.0, crosses 0 near 504 k.")
+    assert said["unfair"].endswith(": it reaches 5.9 BLEU, and its floor is 20.0.")
+    assert "Undecided after the corrections for many claims." in said["weak"]
     assert said["lost"] == "No verdict: attention, seed 1: was not trained."
     assert said["else"] == "Not run: needs a thing."
 
@@ -159,7 +205,7 @@ def test_any_number_of_claims_takes_25_lines_failed_ones_first():
 def test_claims_open_with_the_trainings_that_learned_too_little(tmp_path, no_pictures):
     """Those of the last rung alone: the first rungs are short on purpose."""
     made = [one for one in results() if one.verdict is not None][:2]
-    alarm = Alarm(kind="below", text="BLEU 1.0 at 1–10 words, phrase table 45.6")
+    alarm = Alarm(kind="alike", text="2% as many word pairs as the references")
     for rung in made[0].corpora[0].rungs:
         first = next(iter(rung.evidence.runs.values()))[0]
         first.result.alarms.append(alarm)
@@ -167,7 +213,7 @@ def test_claims_open_with_the_trainings_that_learned_too_little(tmp_path, no_pic
     assert alarms is not None
     assert alarms.alarmed == 1
     [(heading, runs)] = alarms.lines
-    assert heading.startswith("On short sentences worse than")
+    assert heading.startswith("Translations of different sentences are alike")
     assert runs.startswith(f"{made[0].claim.name}, ")
     assert runs.endswith(f"({alarm.text})")
     page = write_scoreboard(made, LAPTOP, WIDTHS, tmp_path).read_text(encoding="utf-8")
@@ -176,6 +222,68 @@ def test_claims_open_with_the_trainings_that_learned_too_little(tmp_path, no_pic
     print_results(made, LAPTOP, console)
     assert console.export_text().startswith(f"✗ {alarms.title}")
     assert alarms_of_claims([one for one in results() if one.verdict is not None]) is None
+
+
+def test_a_floor_and_the_end_of_learning_are_the_gates_alone(tmp_path, no_pictures):
+    """A training above the claim's floor may be below another one."""
+    made = [by_name()["holds"]]
+    for run in made[0].corpora[0].rungs[-1].evidence.runs["none"]:
+        run.result.alarms += [
+            Alarm(kind="below", text="BLEU 31.0 at 1–10 words, phrase table 45.6"),
+            Alarm(kind="rising", text="BLEU rose by 9%"),
+        ]
+    assert alarms_of_claims(made) is None
+    page = write_scoreboard(made, LAPTOP, WIDTHS, tmp_path).read_text(encoding="utf-8")
+    assert "phrase table" not in page
+    assert "floor: the systems have learned to translate short sentences" in page
+
+
+def test_what_a_tick_says_of_the_end_of_training_is_what_the_verdict_says():
+    card, _ = card_of(by_name()["crosses"], LAPTOP)
+    checks = {yes: words for yes, words in dict(card["checks"])["Gates"] if "plateau" in words}
+    assert [*checks] == [False]
+    assert "left out" in next(w for _, w in dict(card["checks"])["Gates"] if "collapse" in w)
+    assert not any("train" in words and "long" in words for _, words in card["checks"][1][1])
+    assert unsettled(results(), LAPTOP).startswith("1 of 1 undecided verdicts")
+    assert unsettled([by_name()["holds"]], LAPTOP) is None
+
+
+def test_the_page_has_command_date_cost_and_method(tmp_path, no_pictures):
+    task = ["claims=bahdanau2015", "tier=laptop"]
+    hydra = {"hydra": {"overrides": {"hydra": [], "task": task}}}
+    (tmp_path / ".hydra").mkdir()
+    OmegaConf.save(hydra, tmp_path / ".hydra" / "hydra.yaml")
+    page = write_scoreboard(results(), LAPTOP, WIDTHS, tmp_path).read_text(encoding="utf-8")
+    facts = page[page.index('id="facts"') :]
+    assert "python run.py claims=bahdanau2015 tier=laptop" in facts
+    assert " trainings, tested " in facts
+    assert page.index("How a verdict comes about") < page.index("<summary>Table")
+
+
+def test_rungs_and_shared_trainings_cost_once():
+    corpus = on_corpus((1, 2, 3), Outcome.SUPPORTED)
+    once, twice = (cost_of([a_result(f"{n}", corpus) for n in range(many)]) for many in (1, 2))
+    assert once == twice
+    assert once.trainings < once.tests == len(RUNGS) * 2 * len(SEEDS)
+
+
+def test_captions_name_marks_that_are_drawn_alone(tmp_path, no_pictures):
+    page = write_scoreboard([by_name()["regime"]], LAPTOP, WIDTHS, tmp_path).read_text()
+    for mark in ("Hollow squares", "a training that collapsed", "Open diamonds", "the diamond is"):
+        assert mark not in page
+    page = write_scoreboard(results(), LAPTOP, WIDTHS, tmp_path).read_text()
+    for mark in ("Hollow squares", "a training that collapsed", "Open diamonds", "the diamond is"):
+        assert mark in page
+    legend = as_spec(forest_chart(effects_of([by_name()["regime"]]), "container"))
+    assert "reported in the paper" not in json.dumps(legend)
+    assert "negligible" not in json.dumps(legend)
+
+
+def test_a_quote_names_its_place_as_a_reader_would():
+    places = {"5.2.2": "Section 5.2.2", "abstract": "Abstract", "Table 1": "Table 1"}
+    for section, place in places.items():
+        one = a_result("one", quote=QUOTE | {"section": section}, statement="It falls.")
+        assert card_of(replace(one, not_run="no"), LAPTOP)[0]["quoted"] == place
 
 
 def test_the_files_have_every_claim_and_every_training(tmp_path):
@@ -265,6 +373,8 @@ def test_the_findings_have_each_claim_once_in_words_and_once_in_the_table():
         assert text.count(f"`paper.{name}`") == 2
     assert text.index("## Claims") < text.index("## Extensions") < text.index("## Not run")
     assert "- `paper.else`: needs a thing" in text
+    [holds] = [line for line in text.splitlines() if line.startswith("| `paper.holds`")]
+    assert "| 8.93 |" in holds  # published
 
 
 @pdflatex
@@ -343,14 +453,14 @@ def test_a_claim_about_length_shows_scores_by_length(tmp_path, no_pictures):
     published = [(row["place"], row["value"]) for row in data["means"][4:]]
     assert published == [(5.0, 25.5), (15.0, 12.0)]
     text = write_scoreboard(judged, LAPTOP, WIDTHS, tmp_path / "out").read_text()
-    assert "share of BLEU on short sentences" in text
+    assert "share of BLEU kept on long sentences" in text
 
 
 def test_a_claim_without_runs_has_a_card_without_charts():
     for name in ("lost", "else"):
         card, charts = card_of(by_name()[name], LAPTOP)
         assert charts == {}
-        assert card["sentence"]
+        assert card["words"]
 
 
 def test_a_system_has_the_colour_of_its_model_and_no_two_of_a_claim_look_alike():
