@@ -52,8 +52,8 @@ def why_not_fair(
     for system, floor in floors.items():
         if not reached[system] >= floor:
             return (
-                f"“{system}” has not learned to translate: it reaches {reached[system]:.1f} BLEU on "
-                f"sentences of {shortest}, and its floor is {floor:.1f}"
+                f"“{system}” has not learned to translate: it reaches {reached[system]:.1f} BLEU "
+                f"on sentences of {shortest}, and its floor is {floor:.1f}"
             )
     return None
 

@@ -334,7 +334,8 @@ def wrong_verdicts(results: Sequence[ClaimResult]) -> str:
     decided = sum(verdict.outcome.decided for verdict in verdicts)
     wrong = format_number(expected_wrong(verdicts), 2)
     ending = "s"[: decided != 1]
-    return f"Of {decided} decided verdict{ending}, up to {wrong} may be expected to be wrong (5% each)."
+    said = f"Of {decided} decided verdict{ending}, up to {wrong} may be expected to be wrong"
+    return f"{said} (5% each)."
 
 
 def unsettled(results: Sequence[ClaimResult], scale: Scale) -> str | None:

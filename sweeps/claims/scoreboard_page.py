@@ -59,8 +59,8 @@ METHOD = {
     "Verdict": "Of a claim that passes: supported if the interval lies above the smallest effect "
     "that counts, reversed if it lies beyond it in the other direction, negligible if the 90% "
     "interval lies inside of both, otherwise undecided.",
-    "Corrections": "Many claims make a wrong verdict likelier: Holm's correction over the claims of "
-    "a paper, then Benjamini and Hochberg's over papers. Extensions, which are tested otherwise "
+    "Corrections": "Many claims make a wrong verdict likelier: Holm's correction over the claims "
+    "of a paper, then Benjamini and Hochberg's over papers. Extensions, which are tested otherwise "
     "than in their papers, are apart.",
     "In full": "docs/how_to/claims.md",
 }

@@ -152,7 +152,8 @@ def _why_not(
         if fall >= STILL_FALLS:
             return (
                 f"“{system}” was still learning when training ended, so the effect may still "
-                f"change; its validation loss fell by {fall:.1%} with the last doubling of the budget"
+                f"change; its validation loss fell by {fall:.1%} with the last doubling of the "
+                "budget"
             )
     if interval is None:
         return f"fewer than {LEAST_SEEDS} seeds do not show whether the effect has settled"

@@ -244,7 +244,7 @@ def test_what_a_tick_says_of_the_end_of_training_is_what_the_verdict_says():
     assert [*checks] == [False]
     assert "left out" in next(w for _, w in dict(card["checks"])["Gates"] if "collapse" in w)
     assert not any("train" in words and "long" in words for _, words in card["checks"][1][1])
-    assert unsettled(results(), LAPTOP).startswith("1 of 1 undecided verdicts")
+    assert str(unsettled(results(), LAPTOP)).startswith("1 of 1 undecided verdicts")
     assert unsettled([by_name()["holds"]], LAPTOP) is None
 
 

@@ -79,7 +79,7 @@ def test_the_change_is_that_of_the_same_trainings():
     [
         (
             {"effects": [4.0, 5.0, 5.0, 7.5]},
-            "the effect may not have settled when training ended; it moved by +2.4 [+2.2, +2.5] over",
+            "the effect may not have settled when training ended; it moved by +2.4 [+2.2, +2.5]",
         ),
         (
             {"effects": [5.0] * 4, "losses": FALLING},
