@@ -3,18 +3,21 @@
 from collections.abc import Iterator, Sequence
 
 from sweeps.claims.evidence import ClaimResult
+from sweeps.claims.measures import Kept, Level
 from sweeps.claims.scoreboard import (
     ORDER,
     TITLE,
     Scale,
+    effect_in_words,
     format_effect,
     in_order,
     margin_of,
     outcome_of,
+    over_ladder,
     parts,
     summary,
     unit_of,
-    verdict_sentence,
+    verdict_words,
     wrong_verdicts,
 )
 from sweeps.claims.verdict import Outcome
@@ -47,7 +50,7 @@ def _lines(results: Sequence[ClaimResult], scale: Scale) -> Iterator[str]:
                 chosen = [one for one in of if outcome_of(one) == outcome]
                 if chosen:
                     yield from (f"### {heading}: {outcome}", "")
-                    yield from (_item(one, scale) for one in chosen)
+                    yield from map(_item, chosen)
                     yield ""
     if not_run := [one for one in results if one.not_run is not None]:
         yield from ("## Not run", "")
@@ -64,7 +67,12 @@ def _table(results: Sequence[ClaimResult]) -> Iterator[str]:
     for one in results:
         verdict, effect, margin = one.verdict, NOTHING, NOTHING
         if verdict is not None and verdict.outcome is not Outcome.NOT_FAIR:
-            effect = format_effect(verdict.effect, verdict.interval)
+            of_level = isinstance(one.claim.measure, Level | Kept)
+            effect = (
+                effect_in_words(one.claim, verdict)
+                if of_level
+                else format_effect(verdict.effect, verdict.interval)
+            )
             margin = format_number(margin_of(one.corpora[0], one).size, 2)
         corrected = one.corrected.outcome if one.corrected else NOTHING
         theirs = one.claim.published_effect
@@ -74,7 +82,10 @@ def _table(results: Sequence[ClaimResult]) -> Iterator[str]:
         yield f"| {' | '.join(row)} |"
 
 
-def _item(one: ClaimResult, scale: Scale) -> str:
-    extension = f" An extension: {one.extension}" if one.extension else ""
-    said = f"- `{one.claim.name}`: {one.claim.statement} {verdict_sentence(one, scale)}{extension}"
-    return said.replace("\n", " ")
+def _item(one: ClaimResult) -> str:
+    said = [f"- `{one.claim.name}`: {one.claim.statement}", verdict_words(one)]
+    if one.verdict is not None and one.verdict.outcome is not Outcome.NOT_FAIR:
+        said.append(over_ladder(one))
+    if one.extension:
+        said.append(f"An extension: {one.extension}")
+    return " ".join(part for part in said if part).replace("\n", " ")

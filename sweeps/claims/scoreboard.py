@@ -158,15 +158,16 @@ def verdict_sentence(one: ClaimResult, scale: Scale) -> str:
     return " ".join(part for part in (verdict_words(one, scale), numbers(one)) if part)
 
 
-def verdict_words(one: ClaimResult, scale: Scale) -> str:
-    """Return the verdict on a claim with its scope, and what it rests on, for any reader."""
+def verdict_words(one: ClaimResult, scale: Scale | None = None) -> str:
+    """Return the verdict on a claim, with its scope for a ``scale``, and what it rests on."""
     if one.not_run is not None:
         return f"Not run: {one.not_run}."
     verdict = one.verdict
     if verdict is None:
         return f"No verdict: {one.failure}."
     why = verdict.reason or _meaning(verdict.outcome, margin_of(one.corpora[0], one))
-    said = f"{verdict.outcome.capitalize()} {scale.scope}: {why}."
+    scope = f" {scale.scope}" if scale else ""
+    said = f"{verdict.outcome.capitalize()}{scope}: {why}."
     if taken_back(one):
         said += " Undecided after the corrections for many claims."
     return said
@@ -204,22 +205,30 @@ def numbers(one: ClaimResult) -> str:
     if verdict is None or verdict.outcome is Outcome.NOT_FAIR:
         return ""
     corpus, claim = one.corpora[0], one.claim
-    margin, found = margin_of(corpus, one), {rung.verdict.outcome for rung in corpus.rungs}
+    margin = margin_of(corpus, one)
     said = f"After {budget_of(corpus.rungs[-1])}: {effect_in_words(claim, verdict)}"
     if claim.measure.of_scores and len(claim.measure.systems) > 1:
         means = ((system, of.mean()) for system, of in corpus.rungs[-1].values.items())
         said += f" ({', '.join(f'{name} {format_number(mean, 1)}' for name, mean in means)})"
     if verdict.outcome.decided:
         said += f"; {_where(verdict.outcome, margin)}"
-    elif len(found) == 1 and (same := found.pop()).decided:
-        said += f"; at every budget, {_where(same, margin)}"
-    else:
-        said += f"; the smallest effect that counts is {format_number(margin.size, DECIMALS)}"
-    if corpus.trajectory and len(corpus.trajectory.amounts) > 1:
-        moves = "effect"
-        if isinstance(claim.measure, Level | Kept):
-            moves = "distance {} {:g}".format(*level_of(claim.measure))
-        said += f"; over the ladder, the {moves} {corpus.trajectory.sentence}"
+    said += f"; the smallest effect that counts is {format_number(margin.size, DECIMALS)}."
+    return " ".join(part for part in (said, over_ladder(one)) if part)
+
+
+def over_ladder(one: ClaimResult) -> str:
+    """Return how an effect moved over its ladder, as a sentence; empty for a single rung."""
+    corpus, measure = one.corpora[0], one.claim.measure
+    way, found = corpus.trajectory, {rung.verdict.outcome for rung in corpus.rungs}
+    if way is None or len(way.amounts) < 2:
+        return ""
+    moves = "effect"
+    if isinstance(measure, Level | Kept):
+        moves = "distance {} {:g}".format(*level_of(measure))
+    said = f"Over the ladder, the {moves} {way.sentence}"
+    undecided = one.verdict is not None and not one.verdict.outcome.decided
+    if undecided and len(found) == 1 and (same := found.pop()).decided:
+        said += f"; at every budget, {_where(same, margin_of(corpus, one))}"
     return f"{said}."
 
 
@@ -281,17 +290,17 @@ def format_ends(interval: Interval) -> str:
 
 def _where(outcome: Outcome, margin: Margin) -> str:
     """Return where the interval of a decided claim lies."""
-    size, counts = format_number(margin.size, DECIMALS), "the smallest effect that counts"
+    size = format_number(margin.size, DECIMALS)
     supported, equal = outcome is Outcome.SUPPORTED, margin.says == "no_difference"
     if outcome is Outcome.NEGLIGIBLE or (supported and equal):
-        return f"the 90% interval lies inside ±{size}, {counts}"
+        return f"the 90% interval lies inside ±{size}"
     if equal:
-        return f"all of the interval lies outside ±{size}, {counts}"
+        return f"all of the interval lies outside ±{size}"
     if not supported:
-        return f"all of the interval lies beyond {size}, {counts}, in the other direction"
+        return f"all of the interval lies beyond {size} in the other direction"
     if margin.says == "larger":
-        return f"all of the interval lies above {size}, {counts}"
-    return f"all of the interval lies above −{size}; {counts} is {size}"
+        return f"all of the interval lies above {size}"
+    return f"all of the interval lies above −{size}"
 
 
 def counted(results: Sequence[ClaimResult]) -> str:

@@ -119,24 +119,12 @@ def test_claims_and_extensions_are_counted_apart():
 @pytest.mark.parametrize(
     ("outcome", "says", "where"),
     [
-        (
-            Outcome.SUPPORTED,
-            "larger",
-            "all of the interval lies above 1.00, the smallest effect that counts",
-        ),
-        (
-            Outcome.SUPPORTED,
-            "not_smaller",
-            "all of the interval lies above −1.00; the smallest effect that counts is 1.00",
-        ),
-        (
-            Outcome.SUPPORTED,
-            "no_difference",
-            "the 90% interval lies inside ±1.00, the smallest effect",
-        ),
-        (Outcome.REVERSED, "larger", "all of the interval lies beyond 1.00, the smallest effect"),
-        (Outcome.REVERSED, "no_difference", "all of the interval lies outside ±1.00, the smallest"),
-        (Outcome.NEGLIGIBLE, "larger", "the 90% interval lies inside ±1.00, the smallest effect"),
+        (Outcome.SUPPORTED, "larger", "all of the interval lies above 1.00"),
+        (Outcome.SUPPORTED, "not_smaller", "all of the interval lies above −1.00"),
+        (Outcome.SUPPORTED, "no_difference", "the 90% interval lies inside ±1.00"),
+        (Outcome.REVERSED, "larger", "all of the interval lies beyond 1.00"),
+        (Outcome.REVERSED, "no_difference", "all of the interval lies outside ±1.00"),
+        (Outcome.NEGLIGIBLE, "larger", "the 90% interval lies inside ±1.00"),
     ],
 )
 def test_a_verdict_is_a_sentence_with_its_scope_and_its_interval(outcome, says, where):
