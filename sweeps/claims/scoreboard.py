@@ -13,7 +13,6 @@ import numpy as np
 
 from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.metrics.resampling import Interval
-from lightning_modules.runs.schema import Alarm, AlarmKind, Result
 from lightning_modules.runs.settings import RESULTS, key_of, overrides_that_affect
 from sweeps.claims.claim import Claim, TierName
 from sweeps.claims.evidence import ClaimResult, ClaimRun, CorpusResult, RungResult
@@ -45,8 +44,6 @@ UNMARKED = (
 )
 """Keys that say where a corpus lies, or on what and how fast numbers are computed, which rounds
 them differently; none says what is tested."""
-OF_GATES: tuple[AlarmKind, ...] = ("below", "rising")
-"""Alarms about what a gate of a claim judges by its own rule."""
 BUDGETS = ("target_tokens", "updates", "flops", "seconds")
 NO_VERDICT, NOT_RUN = "no verdict", "not run"
 TUNED = "tuned alike"
@@ -391,11 +388,5 @@ def alarms_of_claims(results: Sequence[ClaimResult]) -> Alarms | None:
 
     Not those about a floor and about the end of learning: gates of the claims judge both.
     """
-    return alarms_over(
-        (name, run.result.model_copy(update={"alarms": _not_of_gates(run.result)}))
-        for name, run in last_runs(results).values()
-    )
-
-
-def _not_of_gates(result: Result) -> list[Alarm]:
-    return [alarm for alarm in result.alarms if alarm.kind not in OF_GATES]
+    runs = ((name, run.result) for name, run in last_runs(results).values())
+    return alarms_over(runs, ["alike"])

@@ -4,7 +4,7 @@ Runs whose scores mean little are named. That trainings were still improving is 
 of them: most short trainings are, and a reader needs to know how much.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from lightning_modules.runs.schema import AlarmKind, Result
@@ -15,7 +15,6 @@ from sweeps.comparison.numbers import in_words
 NAMED = 5  # most runs that an alarm names
 TITLE = "Too little learned"
 RISING: AlarmKind = "rising"
-NAMING = [kind for kind in HEADINGS if kind != RISING]  # kinds of alarms that name their runs
 ADVICE = "Scores of such trainings say little: train longer{}, or with another optimizer.lr."
 """What to do about runs whose scores mean little; ``{}`` is an override with twice the budget."""
 
@@ -87,33 +86,29 @@ class Alarms:
         )
 
 
-def alarms_over(runs: Iterable[tuple[str, Result]]) -> Alarms | None:
-    """Join the alarms of runs, each given with its name; None without any.
+def alarms_over(
+    runs: Iterable[tuple[str, Result]], kinds: Collection[AlarmKind] = tuple(HEADINGS)
+) -> Alarms | None:
+    """Join the alarms of some kinds of runs, each given with its name; None without any.
 
     A run without a name is alone, and need not be named.
     """
     known = list(runs)
     found: dict[AlarmKind, list[str]] = {}
-    for kind in NAMING:
+    for kind in [each for each in kinds if each != RISING]:
         for name, result in known:
             texts = [alarm.text for alarm in result.alarms if alarm.kind == kind]
             if texts:
                 told = in_words(texts)
                 found.setdefault(kind, []).append(f"{name} ({told})" if name else told)
-    kinds = [{alarm.kind for alarm in result.alarms} for _, result in known]
-    ends = [result.training.convergence for _, result in known]
-    rises = [
-        each.last_fifth_bleu or 0.0
-        for each, of_run in zip(ends, kinds, strict=True)
-        if RISING in of_run
-    ]
-    falls = [each.fall or 0.0 for each in ends if each.still_falls]
-    improved = sum(
-        each.still_falls or RISING in of_run for each, of_run in zip(ends, kinds, strict=True)
-    )
+    judged = [result for _, result in known] if RISING in kinds else []
+    ends = [(each.training.convergence, RISING in {a.kind for a in each.alarms}) for each in judged]
+    rises = [end.last_fifth_bleu or 0.0 for end, rose in ends if rose]
+    falls = [end.fall or 0.0 for end, _ in ends if end.still_falls]
+    improved = sum(rose or end.still_falls for end, rose in ends)
     if not found and not improved:
         return None
-    alarmed = sum(bool(of_run - {RISING}) for of_run in kinds)
+    alarmed = sum(any(alarm.kind in found for alarm in result.alarms) for _, result in known)
     longer = _longer([result for _, result in known])
     return Alarms(len(known), found, alarmed, rises, falls, improved, longer)
 

@@ -220,6 +220,7 @@ def test_a_floor_and_the_end_of_learning_are_the_gates_alone(tmp_path, no_pictur
             Alarm(kind="below", text="BLEU 31.0 at 1–10 words, phrase table 45.6"),
             Alarm(kind="rising", text="BLEU rose by 9%"),
         ]
+        run.result.training.convergence.fall = 0.3
     assert alarms_of_claims(made) is None
     page = write_scoreboard(made, LAPTOP, WIDTHS, tmp_path).read_text(encoding="utf-8")
     assert "phrase table" not in page
