@@ -15,7 +15,7 @@ from sweeps.comparison.evaluation import EvalGroup
 from sweeps.comparison.failure_shares import FailureShares
 from sweeps.comparison.numbers import format_estimate, format_number, in_words, p_statement
 from sweeps.comparison.significance_tables import SignificanceTests, differ, leads
-from sweeps.report.headline import BLEU, WHOLE, Finding, GroupTests, below, quote, size
+from sweeps.report.headline import BLEU, COMPARED, WHOLE, Finding, GroupTests, below, quote, size
 
 AER = "aer"  # name of the alignment error
 EXPLAINING = (TranslationKind.UNKNOWN, TranslationKind.SHORT, TranslationKind.LONG)
@@ -180,10 +180,37 @@ def explained_falls(failures: FailureShares, group: EvalGroup) -> Iterator[Findi
             f"rather than {end} (at {named(each.first)}: {start})",
             f"no test: disjoint 95% intervals of both shares; {each.part:.0%} of the fall is gone "
             "without these translations",
-            f"At {named(each.last)}, {each.shares[1].value:.0f}% of the translations by "
-            f"{quote(each.system)} {said}; without them, its BLEU there would be {without} rather "
-            f"than {end}",
         )
+
+
+def commonest_failure(failures: FailureShares, group: EvalGroup) -> str | None:
+    """Return how many of each system's longest translations fail in the way that is commonest.
+
+    None if that is less than ``LEAST_SHARE`` percent of every system's. Of many systems, those are
+    named that fail most.
+    """
+    bounds = [each.bounds for each in group.buckets if not each.thin]
+    if not bounds:
+        return None
+    shares = {
+        kind: {
+            system: share.value
+            for system in group.systems
+            if (share := failures.share(system, kind, bounds[-1])) is not None
+        }
+        for kind in EXPLAINING
+    }
+    kind = max(EXPLAINING, key=lambda each: max(shares[each].values(), default=0.0))
+    ranked = sorted(shares[kind].items(), key=lambda each: -each[1])
+    if not ranked or ranked[0][1] < LEAST_SHARE:
+        return None
+    where = f"At {failures.evaluation.scoring.bucket_name(bounds[-1])}"
+    said = SAID.get(kind, "are too long or repeat themselves")
+    if len(group.systems) == 1:
+        return f"{where}, {ranked[0][1]:.0f}% of the translations {said}."
+    named = [f"{share:.0f}% of {quote(system)}" for system, share in ranked[:COMPARED]]
+    first = f"{ranked[0][1]:.0f}% of the translations by {quote(ranked[0][0])} {said}"
+    return f"{where}, {in_words([first, *named[1:]])}."
 
 
 def _percent(share: Estimate) -> str:

@@ -18,7 +18,12 @@ from sweeps.comparison.significance_tables import SignificanceTests, conclusions
 from sweeps.comparison.tables import Table
 from sweeps.report.alarms import Alarms, alarms_over
 from sweeps.report.costs import cost_findings
-from sweeps.report.explanations import disagreements, explained_falls, right_links
+from sweeps.report.explanations import (
+    commonest_failure,
+    disagreements,
+    explained_falls,
+    right_links,
+)
 from sweeps.report.headline import Finding, GroupTests, answer, group_tests, headline, quote
 from sweeps.report.run_headline import run_headline
 from sweeps.report.sentence_cards import Examples, example_sentences
@@ -69,11 +74,12 @@ class StudySection:
 CORPUS, TRAININGS = "the corpus", "trainings"
 ONE_TRAINING = "{} one seed; other seeds may differ."
 """The sentence before the findings, where systems have one seed; ``{}`` says which systems."""
-INTERVALS = (
+INTERVALS = "In brackets: 95% intervals over test sentences."
+INTERVALS_OVER_SEEDS = (
     "In brackets: 95% intervals; those of scores are over test sentences, those of differences "
-    "over test sentences{}."
+    "over test sentences and seeds."
 )
-"""How to read the findings; ``{}`` names the seeds, where systems have several."""
+"""How to read the findings where systems have several seeds."""
 TESTS_OF_ONE_TRAINING = (
     "The tests are about these trainings: another training of a system with one seed may come out "
     "otherwise. In simulations, two equal systems of one seed each differ “significantly” in 17% "
@@ -168,8 +174,10 @@ class Findings:
 
     @property
     def reason(self) -> str | None:
-        """The kind of failure that explains most of a fall, in one sentence; None without any."""
-        return answer(self._falls[:1])
+        """How many of the longest translations fail in the commonest way; None if few do."""
+        if len(self.evaluation.groups) != 1:
+            return None
+        return commonest_failure(self.failures, self.evaluation.groups[0])
 
     @property
     def caution(self) -> str | None:
@@ -185,9 +193,7 @@ class Findings:
     @property
     def intervals(self) -> str:
         """What the intervals of the findings are about."""
-        if self.alone:
-            return "In brackets: 95% intervals over test sentences."
-        return INTERVALS.format(" and seeds" if self.several_seeds else "")
+        return INTERVALS_OVER_SEEDS if self.several_seeds else INTERVALS
 
     @property
     def several_seeds(self) -> bool:

@@ -1,5 +1,6 @@
 """Findings about failures and about scores that disagree, on made translations."""
 
+import re
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, cast
@@ -15,6 +16,7 @@ from sweeps.comparison.significance_tables import significance_tests
 from sweeps.report.explanations import (
     LEAST_PART,
     LEAST_SHARE,
+    commonest_failure,
     disagreements,
     explained_falls,
     explanations,
@@ -53,9 +55,27 @@ def test_a_kind_of_failure_that_explains_a_fall_is_a_finding(fails, kind, said):
         f"{found.without:.1f}",
     ):
         assert words in finding.claim
-    assert finding.short.startswith("At 21–30 words, ")
-    assert "“the a, labelled” " + said in finding.short
-    assert "[" not in finding.short  # the claim has the intervals
+    assert finding.short == ""
+
+
+def test_the_commonest_failure_of_the_longest_translations_is_named_for_each_system():
+    def told(*systems):
+        evaluation = evaluate(systems, LENGTHS)
+        return commonest_failure(FailureShares(evaluation), evaluation.groups[0])
+
+    both = told(system("b", looping, share=0.2), system("a", looping, share=0.7), system("c", cut))
+    shares = re.fullmatch(
+        r"At 21–30 words, (\d+)% of the translations by “the a, labelled” are too long or repeat "
+        r"themselves, (\d+)% of “the b, labelled” and 0% of “the c, labelled”\.",
+        both or "",
+    )
+    assert shares is not None
+    assert 50 < int(shares[1]) < 90
+    assert 5 < int(shares[2]) < 40
+    assert re.fullmatch(
+        r"At 21–30 words, \d+% of the translations are too short\.", told(system("c", cut)) or ""
+    )
+    assert told(system("rare", looping, share=LEAST_SHARE / 200)) is None
 
 
 def test_a_rare_kind_and_wrong_words_explain_nothing():
