@@ -14,7 +14,7 @@ from lightning_modules.figures.charts import (
     style_of,
     tooltip,
 )
-from lightning_modules.figures.lines import finish_chart, looks_scales, rounded_out, with_margins
+from lightning_modules.figures.lines import MARGIN, finish_chart, looks_scales, rounded_out
 from lightning_modules.figures.system_looks import legend_of
 from lightning_modules.metrics.bootstrap import Estimate
 
@@ -54,7 +54,7 @@ def cost_chart(
     x = alt.X(
         "cost:Q",
         title=x_title,
-        scale=alt.Scale(domain=with_margins([cost for cost, _ in points]), nice=False, zero=False),
+        scale=alt.Scale(domain=[0, (1 + MARGIN) * max(cost for cost, _ in points)], nice=False),
         axis=alt.Axis(grid=False, tickCount=6, format="~s"),
     )
     y = alt.Y("score:Q", title=y_title, scale=alt.Scale(domain=[low, high], nice=False, zero=False))

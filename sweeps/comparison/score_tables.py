@@ -220,7 +220,7 @@ def trends(evaluation: Evaluation) -> Table:
     ]
     return Table(
         "bleu_trend",
-        f"BLEU and {evaluation.length_axis}",
+        "Where BLEU falls",
         columns,
         rows,
         origin(evaluation, "bleu"),

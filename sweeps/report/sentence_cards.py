@@ -13,8 +13,14 @@ import numpy as np
 
 from lightning_modules.figures.heat_map import Panel
 from lightning_modules.metrics.failures import loops, repeated_words
+from lightning_modules.metrics.lengths import sentence_lengths
 from lightning_modules.metrics.metric import Array
-from lightning_modules.metrics.sentences import most_different, most_readable, typical_by_length
+from lightning_modules.metrics.sentences import (
+    READABLE_WORDS,
+    most_different,
+    most_readable,
+    typical_by_length,
+)
 from lightning_modules.metrics.systems import EvalSet, Output, System
 from lightning_modules.metrics.text_metrics import sentence_bleu
 from lightning_modules.metrics.word_alignment import shared_words
@@ -142,12 +148,13 @@ def sentence_cards(
     first = [system.outputs[0] for system in group.systems]
     scores = np.stack([sentence_bleu(output.statistics) for output in first])
     heads = [_heads(output) for output in first]
-    reasons = _reasons(group, contest, first, scores)
+    recorded = sorted({n for by_number in heads for n in by_number if n < len(test.references)})
+    reasons = _reasons(group, contest, first, scores, recorded)
     for number in typical_sentences(test, first[0]) if alone else []:
         reasons.setdefault(number, "typical of its length")
-    for number in sorted({number for by_number in heads for number in by_number}):
-        if number < len(test.references):
-            reasons.setdefault(number, "easily read for its length")
+    for number in recorded:
+        reasons.setdefault(number, "easily read for its length")
+    lengths = sentence_lengths(test, "reference_words" if test.sources is None else "source_words")
     attentions = [_attention(output, list(reasons)) for output in first]
     cards = []
     for number, why in reasons.items():
@@ -175,19 +182,30 @@ def sentence_cards(
                 )
             )
         source = None if test.sources is None else test.sources[number]
+        why = f"{lengths[number]} words, {why}"
         cards.append(SentenceCard(number, why, source, reference, translations))
     return cards
 
 
 def _reasons(
-    group: EvalGroup, contest: Contest | None, first: Sequence[Output], scores: Array
+    group: EvalGroup,
+    contest: Contest | None,
+    first: Sequence[Output],
+    scores: Array,
+    recorded: Sequence[int],
 ) -> dict[int, str]:
-    """Return the numbers of the sentences that are shown, each with the reason why."""
+    """Return the numbers of the sentences that are shown, each with the reason why.
+
+    The first is easily read, and of such sentences with ``recorded`` heads the most typical one.
+    """
     test = group.systems[0].test
     sources, rule = test.sources, test.rules.source
     if sources is None:
         sources, rule = test.references, test.rules.target
-    reasons = {most_readable(sources, rule): "easily read"}
+    short = [each for each in recorded if len(rule.words(sources[each])) <= READABLE_WORDS]
+    unlike = np.abs(scores - np.median(scores, axis=1, keepdims=True)).sum(0)
+    opening = min([most_readable(sources, rule), *short], key=lambda each: float(unlike[each]))
+    reasons = {opening: "easily read"}
     if len(first) == 1:
         return reasons
     compared, who = scores, "the systems differ"
@@ -197,12 +215,12 @@ def _reasons(
     lines = (output.hypotheses for output in first)
     identities = list(zip(sources, test.references, *lines, strict=True))
     full = [bucket for bucket in reversed(group.buckets) if not bucket.thin]
-    parts = [(f" at {bucket.bounds.label}", bucket.index) for bucket in full]
-    for where, index in parts or [("", np.arange(len(identities)))]:
+    parts = [bucket.index for bucket in full] or [np.arange(len(identities))]
+    for index in parts:
         order = most_different(compared[:, index], [identities[number] for number in index])
-        for number in index[order][: max(1, DIFFERING // max(1, len(parts)))]:
+        for number in index[order][: max(1, DIFFERING // len(parts))]:
             if np.ptp(compared[:, number]):
-                reasons.setdefault(int(number), f"{who} most{where}")
+                reasons.setdefault(int(number), f"{who} most")
     return reasons
 
 
