@@ -89,7 +89,7 @@ class OtherScoresByLength(Section):
     """Every other score against length."""
 
     heading = "Other scores against length"
-    template = '{% include "sections/folds.html.j2" %}'
+    template = '{% include "sections/choice.html.j2" %}'
 
     @property
     def _metrics(self) -> list[Metric]:

@@ -168,7 +168,7 @@ class OtherDifferences(Section):
     """Tests of every other score."""
 
     heading = "Differences in other scores"
-    template = '{% include "sections/folds.html.j2" %}'
+    template = '{% include "sections/choice.html.j2" %}'
 
     @override
     def tables(self) -> Sequence[Table]:

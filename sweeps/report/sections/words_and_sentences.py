@@ -55,7 +55,7 @@ class WordAccuracy(Section):
     """Accuracy of words by frequency, and groups of sentences."""
 
     heading = "Words and sentences"
-    template = '{% include "sections/folds.html.j2" %}'
+    template = '{% include "sections/choice.html.j2" %}'
     charted = (BY_SCORE,)
 
     @cached_property

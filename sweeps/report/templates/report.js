@@ -168,7 +168,7 @@ for (const header of document.querySelectorAll(".sorts thead th")) {
 
 for (const choice of document.querySelectorAll(".choice")) {
   const [select, panels] = [choice.querySelector("select"), choice.querySelectorAll(".panel")];
-  select.addEventListener("change", () => {
+  select?.addEventListener("change", () => {
     panels.forEach((panel, place) => panel.hidden = place !== select.selectedIndex);
     drawVisible(choice);
   });
