@@ -3,12 +3,17 @@
 import hashlib
 import inspect
 import logging
+import sysconfig
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from traceback import walk_tb
 from typing import Any, TypeVar
 
 from datamodules.errors import UserError, first_mistake, one_line
 
+HARNESS = ("datamodules", "lightning_modules", "sweeps")
+INSTALLED = tuple(Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib"))
+"""Folders of Python and of installed packages."""
 Plug = TypeVar("Plug")
 
 
@@ -18,8 +23,7 @@ def find_plug(
     """Return the class of ``known`` that ``setting=name`` names, or that of a dotted path.
 
     Raises ``UserError`` for a name that leads to no class, to a class that is not derived from
-    ``base``, or to one that lacks a method. An error inside the user's module comes through with
-    its traceback.
+    ``base``, or to one that lacks a method, and for an error inside the user's module.
     """
     if name in known:
         return known[name]
@@ -47,15 +51,53 @@ def check_methods(setting: str, name: str, kind: type) -> None:
 def make_plug(
     setting: str, name: str, kind: Callable[..., Plug], /, *args: Any, **options: Any
 ) -> Plug:
-    """Make a plug. Raises ``UserError`` for arguments that its class does not take or refuses."""
+    """Make a plug.
+
+    Raises ``UserError`` for arguments that its class does not take or refuses, and for any error
+    inside the user's file.
+    """
     from pydantic import ValidationError  # slow, and --help needs none of it
 
     try:
         return kind(*args, **options)
     except ValidationError as error:
         raise UserError(first_mistake(error, setting)) from None
-    except (AttributeError, TypeError, ValueError) as error:
-        raise UserError(f"{setting}={name}: {one_line(error)}") from None
+    except UserError:
+        raise
+    except Exception as error:  # a user's class may raise anything
+        refused = (
+            one_line(error) if isinstance(error, AttributeError | TypeError | ValueError) else ""
+        )
+        if why := in_own_file(error) or refused:
+            raise UserError(f"{setting}={name}: {why}") from None
+        raise
+
+
+def in_own_file(error: BaseException) -> str | None:
+    """Return an error, or its cause, with the last line of a user's file that it came through.
+
+    None for an error that came through no such file.
+    """
+    for each in filter(None, (error, error.__cause__)):
+        places = [
+            f"{Path(frame.f_code.co_filename).name}, line {line}"
+            for frame, line in walk_tb(each.__traceback__)
+            if _is_own(frame.f_code.co_filename, str(frame.f_globals.get("__name__")))
+        ]
+        if places:
+            return " ".join(f"{places[-1]}: {type(each).__name__}: {each}".split())
+    return None
+
+
+def _is_own(file: str, module: str) -> bool:
+    """Return whether a file is the user's: not generated, of the harness, or installed."""
+    ours = file.startswith("<") or module.partition(".")[0] in HARNESS
+    return not ours and not is_installed(Path(file))
+
+
+def is_installed(file: Path) -> bool:
+    """Return whether a file belongs to Python or to an installed package."""
+    return any(file.is_relative_to(folder) for folder in INSTALLED)
 
 
 def check_shape(
@@ -73,7 +115,8 @@ def check_shape(
     try:
         shape = tuple(call().shape)
     except Exception as error:  # a user's class may raise anything
-        raise UserError(f"{setting}: {name} cannot compute: {one_line(error)}") from error
+        why = in_own_file(error) or one_line(error)
+        raise UserError(f"{setting}: {name} cannot compute: {why}") from error
     if shape != wanted:
         raise UserError(f"{setting}: {name} returns the shape {shape}, but {wanted} is needed")
 
@@ -93,8 +136,8 @@ def _imported(override: str, name: str, choices: str) -> Any:
     if isinstance(cause, SyntaxError):
         where = f"{Path(cause.filename or name).name}, line {cause.lineno}"
         raise UserError(f"{override}: {where}: {cause.msg}")
-    if isinstance(cause, ModuleNotFoundError) and not f"{name}.".startswith(f"{cause.name}."):
-        raise UserError(f"{override}: cannot be imported: {cause}, which its file imports")
+    if cause is not None and (why := in_own_file(cause)):
+        raise UserError(f"{override}: {why}")
     if cause is not None and not isinstance(cause, ImportError | AttributeError):
         raise cause
     raise UserError(f"{override}: cannot be imported; {choices}")

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from datamodules.errors import UserError, one_line
+from datamodules.plugs import in_own_file
 from datamodules.tokenization import BOS, EOS, PAD, UNK, Tokenizer
 from lightning_modules.attention.build import exact_shapes
 from lightning_modules.kernels.choice import computes_by_rows
@@ -456,7 +457,7 @@ def try_model(
                         f"{counts} hypotheses for {len(src)} sources; find some for each"
                     )
     except Exception as error:  # a user's class may raise anything
-        why = f"{type(error).__name__}: {one_line(error)}"
+        why = in_own_file(error) or f"{type(error).__name__}: {one_line(error)}"
         raise UserError(f"{setting}: fails on three short sentences: {why}") from error
 
 

@@ -5,7 +5,6 @@ import platform
 import resource
 import subprocess
 import sys
-import sysconfig
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.metadata import version
@@ -15,6 +14,7 @@ from typing import Any, NamedTuple
 
 from omegaconf import DictConfig, OmegaConf
 
+from datamodules.plugs import HARNESS, is_installed
 from lightning_modules.runs.paths import ROOT
 from lightning_modules.runs.settings import CLASS, Effect, values_that_affect
 
@@ -33,7 +33,6 @@ TESTING_CODE = ("lightning_modules/metrics", "lightning_modules/testing")
 """Further folders whose code decides the scores of a trained model."""
 PACKAGES = ("torch", "pytorch-lightning", "hydra-core", "tokenizers", "sacrebleu", "numpy")
 """Packages whose versions a run records."""
-HARNESS = ("datamodules", "lightning_modules", "sweeps")
 ENDINGS = (".py", ".txt")  # word lists too
 
 
@@ -119,8 +118,7 @@ def _files_of(name: str) -> Iterable[Path]:
     if spec is None or not spec.has_location or spec.origin is None:
         return []
     origin = Path(spec.origin)
-    installed = [Path(sysconfig.get_path(path)) for path in ("stdlib", "purelib", "platlib")]
-    if any(origin.is_relative_to(folder) for folder in installed):
+    if is_installed(origin):
         return []
     return code_files(origin.parent if spec.submodule_search_locations else origin)
 

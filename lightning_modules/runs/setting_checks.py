@@ -22,8 +22,8 @@ from omegaconf.errors import (
 
 from datamodules.errors import UserError
 from datamodules.files import STREAM, what_is
+from datamodules.plugs import HARNESS
 from lightning_modules.runs.paths import BEST, checkpoint_file, last_file
-from lightning_modules.runs.provenance import HARNESS
 from lightning_modules.runs.setting_search import is_known, unknown_key
 from lightning_modules.runs.settings import (
     OF_CANDIDATES,

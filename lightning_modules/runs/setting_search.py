@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 
-from lightning_modules.runs.provenance import HARNESS
+from datamodules.plugs import HARNESS
 from lightning_modules.runs.settings import PREPARED, Setting, group_files, settings
 
 CLOSE, SAME = 0.7, 0.9

@@ -21,7 +21,7 @@ from torch.utils.checkpoint import checkpoint
 from datamodules.batching import EncodedPairs
 from datamodules.corpus import Corpus, Split, check_names
 from datamodules.errors import UserError, first_mistake
-from datamodules.plugs import find_plug
+from datamodules.plugs import HARNESS, find_plug, in_own_file
 from datamodules.tokenization import Tokenizer, is_tag
 from datamodules.translation_data import TranslationData
 from lightning_modules.decoding import Search
@@ -36,7 +36,6 @@ from lightning_modules.kernels.choice import (
 )
 from lightning_modules.kernels.precision import is_scaled
 from lightning_modules.ranks.devices import on_gpus, processes, visible_gpus, world_size
-from lightning_modules.runs.provenance import HARNESS
 from lightning_modules.runs.setting_checks import NO_ARGUMENTS
 from lightning_modules.training.budgets import is_open, read_budget
 from lightning_modules.training.validations import IMPROVEMENTS, MODES, VAL_LOSS
@@ -56,7 +55,8 @@ SMALL_VOCABULARY = 8
 def build(config: DictConfig, key: str, **arguments: Any) -> Any:
     """Instantiate the node ``key`` of a configuration, with further arguments.
 
-    Raises ``UserError`` for values that the class of the node refuses.
+    Raises ``UserError`` for values that the class of the node refuses, and for any error inside a
+    user's file.
     """
     try:
         return hydra.utils.instantiate(OmegaConf.select(config, key), _convert_="all", **arguments)
@@ -68,8 +68,10 @@ def build(config: DictConfig, key: str, **arguments: Any) -> Any:
             raise cause if part == key else UserError(f"{part}: {cause}") from None
         if isinstance(cause, ValidationError):
             raise UserError(first_mistake(cause, part)) from None
+        target = str(OmegaConf.select(config, f"{part}._target_"))
+        if cause is not None and (why := in_own_file(cause)):
+            raise UserError(f"{part}._target_={target}: {why}") from None
         if isinstance(cause, ValueError):
-            target = str(OmegaConf.select(config, f"{part}._target_"))
             ours = target.partition(".")[0] in HARNESS  # whose messages name the setting
             # A search for candidates names its settings as any search does.
             named = str(cause) if part == key else str(cause).replace(f"{key}.", f"{part}.")
@@ -159,10 +161,9 @@ def check_callbacks(config: DictConfig) -> None:
             raise UserError(f"{setting}: give its class, +{setting}._target_=CLASS")
         if node._target_.endswith(".GradientAccumulationScheduler"):
             raise UserError(f"{setting}: set batching.pieces=N instead")
-        if node.get("monitor") is not None:
-            kind = find_plug(f"{setting}._target_", node._target_, {}, Callback)
-            if issubclass(kind, ModelCheckpoint | EarlyStopping):
-                _check_monitor(setting, node)
+        kind = find_plug(f"{setting}._target_", node._target_, {}, Callback)
+        if node.get("monitor") is not None and issubclass(kind, ModelCheckpoint | EarlyStopping):
+            _check_monitor(setting, node)
 
 
 def _check_monitor(setting: str, node: DictConfig) -> None:

@@ -17,9 +17,9 @@ from omegaconf import OmegaConf
 from omegaconf.errors import InterpolationResolutionError, OmegaConfBaseException
 
 from datamodules.errors import TerminatedError, UserError
+from datamodules.plugs import HARNESS
 from lightning_modules.runs.job import command
 from lightning_modules.runs.paths import CONF
-from lightning_modules.runs.provenance import HARNESS
 from lightning_modules.runs.redaction import redacted
 
 PLACE_ERRORS = {

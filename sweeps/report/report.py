@@ -11,7 +11,7 @@ from omegaconf import DictConfig
 from pydantic import BaseModel
 
 from datamodules.errors import UserError, validated
-from datamodules.plugs import find_plug, make_plug
+from datamodules.plugs import find_plug, in_own_file, make_plug
 from lightning_modules.figures.charts import Chart
 from lightning_modules.figures.picture_files import NARROW, FigureWidths
 from sweeps.comparison.tables import Table
@@ -92,7 +92,7 @@ class Part:
         except Exception as error:  # a user's class may raise anything
             if self._is_ours:
                 raise
-            why = " ".join(f"{type(error).__name__}: {error}".split())
+            why = in_own_file(error) or " ".join(f"{type(error).__name__}: {error}".split())
             raise UserError(f"{self.setting}: {kind.__name__} fails: {why}") from error
 
 

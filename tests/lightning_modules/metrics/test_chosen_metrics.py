@@ -103,7 +103,7 @@ MISTAKES = {
     "odd.Undefined": r"odd.Undefined: Undefined.count returns \[nan, 1.0\] for sentence 1, from 0",
     "odd.Wordy": "odd.Wordy: Wordy.count returns no array of numbers, list",
     "odd.Total": r"odd.Total: Total returns the shape \(\), but \(2, 3\) is needed",
-    "odd.Rows": "odd.Rows: Rows cannot compute: too many indices",
+    "odd.Rows": r"odd.Rows: Rows cannot compute: odd.py, line \d+: IndexError: too many indices",
 }
 
 

@@ -11,8 +11,11 @@ from datamodules.text import TextCorpus
 from datamodules.tokenization import TokenizerSettings
 from datamodules.translation_data import TranslationData
 from lightning_modules.training.factories import (
+    build,
+    build_corpus,
     build_model,
     build_optimizer,
+    check_callbacks,
     check_lengths,
     check_tags,
 )
@@ -135,3 +138,44 @@ def test_other_optimizers_are_made_as_torch_makes_them(name):
     parameters = [torch.nn.Parameter(torch.zeros(1))]
     overrides = [f"optimizer={name}", "trainer.precision=16-mixed"]
     assert not build_optimizer(configuration(*overrides))(parameters).defaults.get("fused")
+
+
+OWN = """
+from datamodules.corpus import Corpus
+from lightning_modules.variants import Recurrent
+from pytorch_lightning.callbacks import Callback
+
+class Part:
+    def __init__(self, *_, **__):
+        {}["width"]
+
+class Variant(Part, Recurrent): ...
+class Text(Part, Corpus):
+    def split(self, name): ...
+class Watch(Part, Callback): ...
+"""
+
+
+@pytest.mark.parametrize(
+    ("override", "make"),
+    [
+        ("model._target_=own_parts.Variant", lambda config: build_model(config, 9, 9)),
+        ("data._target_=own_parts.Text", build_corpus),
+        (
+            "+callbacks.mine._target_=own_parts.Watch",
+            lambda config: build(config, "callbacks.mine"),
+        ),
+        ("+callbacks.mine._target_=broken_parts.Watch", check_callbacks),
+    ],
+)
+def test_an_error_inside_the_users_class_is_told_with_override_file_and_line(
+    override, make, tmp_path, monkeypatch
+):
+    (tmp_path / "own_parts.py").write_text(OWN)
+    (tmp_path / "broken_parts.py").write_text("\n" * 7 + "{}['width']\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(UserError) as caught:
+        make(configuration("model=bahdanau", override))
+    file = override.partition("=")[2].partition(".")[0]
+    line = f"{override.removeprefix('+')}: {file}.py, line 8: KeyError: 'width'"
+    assert str(caught.value) == line
