@@ -1,4 +1,4 @@
-"""Overrides of a study's search space, written as Hydra can apply them.
+"""Overrides of a study's search space and variants, written as Hydra can apply them.
 
 Hydra merges mappings and splits names at dots, so that alone it could neither replace a space nor
 reach the parameter ``model.dropout``. On a command line
@@ -7,7 +7,8 @@ reach the parameter ``model.dropout``. On a command line
 - ``+sweep.space={NAME: {…}}`` and ``+sweep.space.NAME={…}`` add a parameter or replace one;
 - ``sweep.space.NAME={…}`` replaces a parameter that is there;
 - ``sweep.space.NAME.high=0.1`` changes a part of it;
-- ``~sweep.space.NAME`` removes it.
+- ``~sweep.space.NAME`` removes it;
+- ``tuned.variants={NAME: SPACE, …}`` names all variants that ``comparison=tuned`` tunes.
 """
 
 import re
@@ -19,16 +20,19 @@ from hydra.errors import OverrideParseException
 OVERRIDE = re.compile(
     r"(?P<sign>\+\+?|~|)sweep\.space(?:\.(?P<name>[^=]+))?(?:=(?P<value>.*))?", re.DOTALL
 )
+VARIANTS = "tuned.variants"
 PARTS = ("type", "low", "high", "log", "step", "choices", "when")
 """Keys of a parameter."""
 
 
 def with_space(arguments: Sequence[str]) -> list[str]:
-    """Return the arguments of a command with every override of a space as Hydra can apply it."""
+    """Return the arguments of a command with these overrides as Hydra can apply them."""
     return [written for argument in arguments for written in _written(argument)]
 
 
 def _written(argument: str) -> list[str]:
+    if argument.startswith(f"{VARIANTS}="):
+        return [f"{VARIANTS}=null", f"++{argument}"]
     match = OVERRIDE.fullmatch(argument)
     if match is None:
         return [argument]

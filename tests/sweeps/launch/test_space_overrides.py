@@ -137,3 +137,22 @@ def test_options_are_given_with_and_without_a_plus(key):
         f"+sweep.{key}.lower=99",
     ):
         assert getattr(sweep_with(override), key) == {"lower": 99}
+
+
+def tuned(*overrides):
+    """Return the variants that ``comparison=tuned`` tunes, each with its space."""
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        return dict(composed(with_space(["comparison=tuned", *overrides])).tuned.variants)
+
+
+def test_a_mapping_names_all_variants_that_are_tuned():
+    assert tuned("tuned.variants={luong_dot: attention}") == {"luong_dot": "attention"}
+
+
+def test_single_variants_are_added_changed_and_left_out():
+    usual = tuned()
+    found = tuned(
+        "+tuned.variants.mine=own", "tuned.variants.bahdanau=my_space", "~tuned.variants.seq2seq"
+    )
+    del usual["seq2seq"]
+    assert found == usual | {"mine": "own", "bahdanau": "my_space"}
