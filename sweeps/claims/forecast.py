@@ -187,10 +187,13 @@ def notes(plan: ClaimsPlan, known: Mapping[str, Prospect]) -> list[str]:
     return [time, NOTE] if known else [time]
 
 
-def plan_table(plan: ClaimsPlan, known: Mapping[str, Prospect], at_once: int) -> Table:
+def plan_table(
+    plan: ClaimsPlan, known: Mapping[str, Prospect], at_once: int, on_slurm: bool = False
+) -> Table:
     """Return what each claim needs: corpora, rungs, runs, those that are missing, time, seeds.
 
-    ``known`` are prospects by the names of claims.
+    ``known`` are prospects by the names of claims. At most ``at_once`` jobs run at a time; how many
+    do on SLURM, nobody knows beforehand.
     """
     at_paper = plan.tier == "paper"
     speeds = gpu_speeds(plan.runs) if at_paper else speeds_of(plan.finished.runs)
@@ -222,10 +225,15 @@ def plan_table(plan: ClaimsPlan, known: Mapping[str, Prospect], at_once: int) ->
     }
     of_each = "".join(f"{name}: {number}, " for name, number in same.items())
     trunks = {run.trunk for run in plan.missing}
+    time = time_of(plan.runs)
     title = (
         f"claims: {len(plan.claims)}, {of_each}runs: {len(plan.runs)}, missing: "
         f"{len(plan.missing)} of {len(trunks)} trainings; job time "
-        f"{time_of(plan.runs).text(at_once)} with {at_once} at a time"
+        + (
+            f"{time.text()} in all; SLURM starts up to {at_once} jobs at a time"
+            if on_slurm
+            else f"{time.text(at_once)} with {at_once} at a time"
+        )
     )
     table = Table(title=title, title_justify="left", box=None, padding=(0, 1, 0, 0))
     table.add_column("claim", overflow="fold")

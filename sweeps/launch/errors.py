@@ -111,6 +111,8 @@ def as_user_error(error: Exception) -> UserError | None:
         return UserError(_of_composition(error))
     if type(error).__name__ == "MisconfigurationException":  # Lightning's, which takes seconds
         return UserError(" ".join(str(error).split()))
+    if type(error).__module__ == "submitit.core.utils":
+        return UserError(_of_submission(error))
     if _of_command_line(error):
         return UserError(_without_file(sys.argv[1:]) or _remedy(" ".join(str(error).split())))
     return None
@@ -183,6 +185,14 @@ def _remedy(message: str) -> str:
     return message
 
 
+def _of_submission(error: Exception) -> str:
+    """Return what SLURM refused, or which job it ended."""
+    if type(error).__name__ == "FailedJobError":
+        refused = " ".join(str(error).split())
+        return f"{refused}; correct hydra.launcher.KEY=VALUE, such as hydra.launcher.partition=NAME"
+    return f"{_first_line(error)}; the same command continues it"
+
+
 def _of_command_line(error: Exception) -> bool:
     """Return whether Hydra raised the error before it called anything of the harness."""
     modules = [str(frame.f_globals.get("__name__")) for frame, _ in walk_tb(error.__traceback__)]
@@ -209,6 +219,8 @@ def _unread_override(override: str) -> str:
         return f"{override}: the shell does not read ~ here; write {key}=$HOME{value[1:]}"
     if value.startswith(("[", "(")):
         return f"{override}: a list is written '{key}=[VALUE,VALUE]', in quotes if it has spaces"
+    if value.startswith("{"):
+        return f"{override}: a mapping is written '{key}={{NAME: VALUE}}', in quotes"
     return (
         f"{override}: Hydra cannot read this value; write a value with quotes, commas, brackets or "
         f"= as '{key}=\"VALUE\"', with both kinds of quotes"

@@ -2,6 +2,7 @@
 
 import gc
 import re
+import shutil
 import signal
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -92,6 +93,7 @@ def run_jobs(
 
     command = _with_hydra(config)
     out, master = Path(command.hydra.sweep.dir), _for_jobs(command)
+    check_launcher(command.hydra.launcher)
     check_folder_of_jobs(out)
     checked = _checked(command, master, jobs)
     folders = [folder for folder, _ in checked]
@@ -166,6 +168,20 @@ def _checked(
             )
         checked.append((folder, training))
     return checked
+
+
+def is_slurm(launcher: DictConfig) -> bool:
+    """Return whether a launcher gives its jobs to SLURM, which may run them on several machines."""
+    return str(launcher._target_).endswith(".SlurmLauncher")
+
+
+def check_launcher(launcher: DictConfig) -> None:
+    """Raise ``UserError`` for SLURM's launcher on a machine without SLURM."""
+    if is_slurm(launcher) and not (shutil.which("sbatch") and shutil.which("srun")):
+        raise UserError(
+            "hydra/launcher=submitit_slurm: this machine has no sbatch; give the command on a node "
+            "of the cluster that has it, or leave out hydra/launcher and hydra.launcher.KEY"
+        )
 
 
 def _folder_of_sweep(command: DictConfig, config: DictConfig, number: int) -> Path:

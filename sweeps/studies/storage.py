@@ -14,7 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from datamodules.errors import UserError
 from lightning_modules.runs.redaction import redacted
-from sweeps.studies.settings import Sweep
+from sweeps.studies.settings import Sweep, hydra_value
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +44,19 @@ def open_storage(sweep: Sweep, folder: Path) -> BaseStorage:
     except (SQLAlchemyError, RuntimeError, ImportError, ValueError, StorageInternalError) as error:
         why = redacted(str(error.__cause__ or error).strip().splitlines()[0])
         raise UserError(f"sweep.storage={redacted(address)}: {why}") from None
+
+
+def check_nodes(sweep: Sweep) -> None:
+    """Raise ``UserError`` for a storage that workers on several machines cannot share.
+
+    SQLite relies on locks of files, which network file systems do not keep.
+    """
+    if (sweep.storage or "sqlite").startswith("sqlite") or "://" not in str(sweep.storage):
+        raise UserError(
+            f"sweep.storage={hydra_value(sweep.storage)}: nodes of a cluster cannot share an SQLite "
+            "file; give sweep.storage=postgresql://USER@HOST/DATABASE, or run the whole study on "
+            "one node with hydra/launcher=workers"
+        )
 
 
 def _connection_options(address: str) -> dict[str, Any]:

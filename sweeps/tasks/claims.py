@@ -52,7 +52,7 @@ from sweeps.claims.tuning import (
 )
 from sweeps.comparison.numbers import in_words
 from sweeps.launch.folders import remove_traces
-from sweeps.launch.jobs import JobPlan, run_jobs
+from sweeps.launch.jobs import JobPlan, is_slurm, run_jobs
 from sweeps.launch.live import shown_phases
 from sweeps.launch.shared_trainings import copy_training
 from sweeps.report.terminal import (
@@ -102,7 +102,10 @@ def retest_claims(config: DictConfig) -> None:
 
 def _print_plan(plan: ClaimsPlan, config: DictConfig, console: Console) -> None:
     known = {} if config.tune else prospects(plan)
-    console.print(plan_table(plan, known, config.workers))
+    launcher = HydraConfig.get().launcher
+    on_slurm = is_slurm(launcher)
+    at_once = launcher.array_parallelism if on_slurm else config.workers
+    console.print(plan_table(plan, known, at_once, on_slurm))
     for note in notes(plan, known):
         console.print(note, soft_wrap=True, highlight=False)
     for claim, why in plan.skipped:

@@ -19,7 +19,7 @@ from lightning_modules.runs.redaction import redacted
 from lightning_modules.runs.schema import Failure
 from lightning_modules.training.budgets import kind_of
 from sweeps.comparison.numbers import NOTHING
-from sweeps.launch.jobs import JobPlan, run_jobs
+from sweeps.launch.jobs import JobPlan, check_launcher, is_slurm, run_jobs
 from sweeps.launch.live import labels_of
 from sweeps.report.report import check_sections
 from sweeps.report.terminal import (
@@ -44,7 +44,7 @@ from sweeps.studies.plan import (
     tuned_settings,
 )
 from sweeps.studies.settings import as_overrides, shown_value
-from sweeps.studies.storage import open_storage, silence_optuna
+from sweeps.studies.storage import check_nodes, open_storage, silence_optuna
 from sweeps.studies.worker import work
 from sweeps.tasks.compare import compare_jobs
 
@@ -70,6 +70,9 @@ def study(config: DictConfig) -> None:
     if number is not None:
         work(plans, out, number)
         return
+    check_launcher(hydra.launcher)
+    if is_slurm(hydra.launcher):
+        check_nodes(plans[0].sweep)
     if tuned is not None:
         check_sections(config)
     if enqueue(plans, out):

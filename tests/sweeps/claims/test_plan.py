@@ -329,6 +329,15 @@ def test_the_table_has_a_row_for_every_claim(tmp_path):
     assert list(table.columns[0].cells) == ["paper.one", "paper.two"]
 
 
+@pytest.mark.parametrize(
+    ("on_slurm", "words"),
+    [(False, "with 2 at a time"), (True, "in all; SLURM starts up to 2 jobs at a time")],
+)
+def test_the_table_says_how_many_jobs_run_at_a_time(tmp_path, on_slurm, words):
+    plan = plan_of(tmp_path, a_claim(), made=False)
+    assert str(plan_table(plan, {}, 2, on_slurm).title).endswith(words)
+
+
 def test_the_table_keeps_its_titles_in_80_columns(tmp_path):
     """What differs between claims has a column, and long names are folded."""
     claims = a_claim("a_name_that_is_longer_than_a_column_can_be"), a_claim("two")

@@ -100,6 +100,7 @@ WIDTHS = ("embedding_size", "hidden_size", "encoder.hidden_size", "readout.size"
         (["seed=1,2"], "seed=1,2: for a job with each value, give -m; for one list, seed=[1,2]"),
         (["seed=range(1,3)"], "seed=range(1,3): for a job with each value, give -m"),
         (["scoring.edges=[10,"], "a list is written 'scoring.edges=[VALUE,VALUE]', in quotes if"),
+        (["about={a=b}"], "about={a=b}: a mapping is written 'about={NAME: VALUE}', in quotes"),
         (["data.root=~/text"], "the shell does not read ~ here; write data.root="),
         (["model", "=", "x"], "model: not an override; write KEY=VALUE, without spaces around ="),
         (["~nonsense"], "nonsense: no such setting; task=settings lists all settings"),

@@ -5,15 +5,18 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import optuna
 import pytest
 from optuna.trial import TrialState
 
-from tests.helpers.commands import ROOT, TINY, example, mistake, places, succeed
+from tests.helpers.commands import ROOT, TINY, example, mistake, places, run, succeed
+from tests.helpers.postgres import postgres
 from tests.lightning_modules.runs.test_redaction import PLANTED
 
 QUICK = ["model=bahdanau", "scale=0.1", "decoding=greedy", "scoring.resamples=100", "logger=none"]
+POSTGRESQL = "sweep.storage=postgresql://me@localhost:1/studies"
 
 
 @pytest.mark.exhaustive
@@ -44,6 +47,50 @@ def test_a_wrong_launcher_is_told_in_a_line(tmp_path):
     line = mistake("-m", "hydra/launcher=nosuch", *QUICK, *TINY, *places(tmp_path))
     assert "hydra/launcher=nosuch: no such choice; give one of basic, " in line
     assert "side_by_side" in line
+
+
+def programs(folder, **scripts):
+    """Make programs in ``folder``; return a ``PATH`` that has these alone, and Python."""
+    for name, script in scripts.items():
+        (folder / name).write_text(f"#!/bin/sh\n{script}\n")
+        (folder / name).chmod(0o755)
+    return f"{folder}:{Path(sys.executable).parent}"
+
+
+def refused_on_slurm(tmp_path, path, *arguments):
+    """Run a command for SLURM that must end before any job; return its one line."""
+    given = [*arguments, "hydra/launcher=submitit_slurm", *QUICK, *TINY, *places(tmp_path)]
+    done = run(*given, PATH=path)
+    assert done.returncode == 2, done.stderr
+    *of_sbatch, line = done.stderr.splitlines()
+    assert all(each.startswith("sbatch: ") for each in of_sbatch)
+    return line
+
+
+@pytest.mark.parametrize("start", [["-m", "seed=1,2"], ["sweep=recurrent", POSTGRESQL]])
+def test_a_machine_without_slurm_is_told_in_a_line(tmp_path, start):
+    line = refused_on_slurm(tmp_path, programs(tmp_path), *start)
+    assert line.startswith("error: hydra/launcher=submitit_slurm: this machine has no sbatch; ")
+    assert not (tmp_path / "outputs").exists()
+
+
+def test_what_sbatch_refuses_is_told_in_a_line(tmp_path):
+    no = "echo 'sbatch: error: invalid partition specified: gpus' >&2; exit 1"
+    line = refused_on_slurm(tmp_path, programs(tmp_path, sbatch=no, srun=""), "-m", "seed=1,2")
+    assert line == (
+        "error: sbatch: error: invalid partition specified: gpus; correct "
+        "hydra.launcher.KEY=VALUE, such as hydra.launcher.partition=NAME"
+    )
+
+
+@pytest.mark.parametrize("storage", ["null", "my.db", "sqlite:///my.db"])
+@pytest.mark.parametrize("study", ["sweep=recurrent", "comparison=tuned"])
+def test_a_study_on_slurm_is_refused_with_a_file_as_its_database(tmp_path, study, storage):
+    path = programs(tmp_path, sbatch="", srun="")
+    line = refused_on_slurm(tmp_path, path, study, f"sweep.storage={storage}")
+    assert line.startswith(f"error: sweep.storage={storage}: nodes of a cluster cannot share ")
+    assert "sweep.storage=postgresql://" in line
+    assert not (tmp_path / "outputs").exists()
 
 
 SYSTEM = f"{os.environ['PATH']}:/usr/sbin:/sbin"
@@ -114,9 +161,11 @@ def test_ranks_that_srun_starts_train_one_model(cluster, tmp_path):
 @pytest.mark.exhaustive
 def test_a_study_of_two_workers_ends_with_the_trials_it_was_to_have(cluster, tmp_path):
     few = ["sweep=recurrent", "sweep.name=few", "sweep.trials=4", "sweep.workers=2"]
-    succeed(*SUBMITTED, *few, "sweep.pruner=none", *TINY, *places(tmp_path), **cluster)
     folder = tmp_path / "outputs" / "studies" / "few"
-    study = optuna.load_study(study_name="few", storage=f"sqlite:///{folder / 'study.db'}")
+    with postgres() as server:
+        few += ["sweep.pruner=none", f"sweep.storage={server.address}"]
+        succeed(*SUBMITTED, *few, *TINY, *places(tmp_path), **cluster)
+        study = optuna.load_study(study_name="few", storage=server.address)
     states = [trial.state for trial in study.trials if "slot" in trial.user_attrs]
     assert states == [TrialState.COMPLETE] * 4
     logs = [(folder / f"worker-{number}" / "run.log").read_text() for number in (0, 1)]
