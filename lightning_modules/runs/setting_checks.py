@@ -24,7 +24,7 @@ from datamodules.errors import UserError
 from datamodules.files import STREAM, what_is
 from datamodules.plugs import HARNESS
 from lightning_modules.runs.paths import BEST, checkpoint_file, last_file
-from lightning_modules.runs.setting_search import is_known, unknown_key
+from lightning_modules.runs.setting_search import is_known, unknown_key, without_package
 from lightning_modules.runs.settings import (
     OF_CANDIDATES,
     flatten,
@@ -60,7 +60,7 @@ def check_settings(config: DictConfig, overrides: Sequence[str] = ()) -> None:
         check_removal(override, overrides)
         _check_choice(override)
     _read_as_meant(config, overrides)
-    _check_keys(flatten(OmegaConf.to_container(config)))  # type: ignore[arg-type]
+    _check_keys(flatten(OmegaConf.to_container(config)), overrides)  # type: ignore[arg-type]
     values = flatten(_without_interpolations(config))
     _check_values(values)
     _check_checkpoint(values)
@@ -163,11 +163,12 @@ def _failed(node: Any, written: Any, name: Any, parent: str = "") -> str | None:
     return next(filter(None, (_failed(value, each, part, key) for part, each in inside)), None)
 
 
-def _check_keys(values: Mapping[str, Any]) -> None:
+def _check_keys(values: Mapping[str, Any], overrides: Iterable[str]) -> None:
     open_groups = tuple(_groups_of_classes(values, HARNESS))
     for key in values:
         if not key.startswith(open_groups) and not is_known(key):
-            raise UserError(unknown_key(key))
+            of_file = not any(key_of(each).startswith(key) for each in overrides)
+            raise UserError((of_file and without_package(key)) or unknown_key(key))
 
 
 def _check_values(values: Mapping[str, Any]) -> None:

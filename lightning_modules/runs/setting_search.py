@@ -3,9 +3,12 @@
 import re
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
+from pathlib import Path
+
+from hydra.core.hydra_config import HydraConfig
 
 from datamodules.plugs import HARNESS
-from lightning_modules.runs.settings import PREPARED, Setting, group_files, settings
+from lightning_modules.runs.settings import PREPARED, Setting, choice_files, group_files, settings
 
 CLOSE, SAME = 0.7, 0.9
 """Least similarity of two spellings in one group and in two groups, from 0 to 1."""
@@ -31,6 +34,32 @@ def _has(text: str, words: str) -> bool:
 def unknown_key(key: str) -> str:
     """Return the error for a key that is no setting of the composed configuration, as one line."""
     return f"{key}: no such setting; {_remedy(key)}"
+
+
+def without_package(key: str) -> str | None:
+    """Return the error for a key that Hydra put below its group; None with another cause.
+
+    It does so unless the group's file begins with ``# @package _global_``, as all of ours do in
+    groups such as ``model``.
+    """
+    group, _, meant = key.partition(".")
+    if not is_known(meant) or not HydraConfig.initialized():
+        return None
+    runtime = HydraConfig.get().runtime
+    name = runtime.choices.get(group)
+    sources = (Path(each.path) for each in runtime.config_sources if each.schema == "file")
+    files = [file for folder in sources if (file := folder / group / f"{name}.yaml").is_file()]
+    ours = [file for file in choice_files() if file.parent.name == group]
+    if not files or _has_package(files[0]) or not all(map(_has_package, ours)):
+        return None
+    return (
+        f"{group}={name}: its file must begin with # @package _global_: else its {meant} is read "
+        f"as {key}"
+    )
+
+
+def _has_package(file: Path) -> bool:
+    return "@package _global_" in file.read_text(encoding="utf-8")
 
 
 def is_known(key: str) -> bool:

@@ -43,6 +43,8 @@ REMEDIES = {
     "give -m",
     r"Error merging override (?P<key>[^=]+)=(?P<value>.*)": "{key}={value}: {key} has settings of "
     "its own, which task=settings find={key} lists; give {key}.NAME=VALUE",
+    r"In '(?P<group>[^'/]+)/(?P<name>[^']+)': Could not override '[^'@]+@": "{group}={name}: its "
+    "file must begin with # @package _global_",
     r"Only one of --run, --multirun": "give one of -m, --cfg, --info and --shell-completion; --cfg "
     "job shows a single job, so give a single value for each key",
 }

@@ -10,7 +10,7 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 
 from datamodules.errors import UserError, validated
 from lightning_modules.metrics.systems import EvalSet, Output, System
-from lightning_modules.runs.files import BrokenFileError, read_run
+from lightning_modules.runs.files import BrokenFileError, find_runs, read_run
 from lightning_modules.testing.scoring import Scoring
 from sweeps.comparison.collect import Comparison
 from sweeps.comparison.evaluation import Evaluation, evaluate
@@ -132,6 +132,16 @@ def _system(name: str, places: Sequence[str], tests: EvalSetCache) -> System:
     return read_file_system(name, places, tests.given, tests.metrics)
 
 
+def _not_a_run(name: str, folder: Path) -> str:
+    first, *_ = [*find_runs(folder), folder]
+    if first == folder:
+        return "is not the folder of a finished run"
+    return (
+        f"holds several runs; name one, such as systems.{name}={first}, or a list of the seeds of "
+        "one system"
+    )
+
+
 def _run_system(name: str, folders: Sequence[Path], tests: EvalSetCache) -> System:
     outputs: list[Output] = []
     test = tests.given
@@ -139,7 +149,7 @@ def _run_system(name: str, folders: Sequence[Path], tests: EvalSetCache) -> Syst
         try:
             scores = read_run(folder)
             if scores is None:
-                raise UserError(f"systems.{name}={folder}: is not the folder of a finished run")
+                raise UserError(f"systems.{name}={folder}: {_not_a_run(name, folder)}")
             run = read_output(folder, scores, tests)
         except BrokenFileError as error:
             raise UserError(f"systems.{name}={folder}: {error}") from None

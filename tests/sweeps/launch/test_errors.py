@@ -175,6 +175,34 @@ def test_mistakes_are_told_in_a_line(arguments, expected, tmp_path, space):
     assert not (tmp_path / "checkpoints" / "last.ckpt").exists()
 
 
+MODEL = "defaults: [bahdanau, _self_]\nmodel: {hidden_size: 20}\nlabel: mine\n"
+RECIPE = "defaults: [override /optimizer: sgd]\n"
+
+
+@pytest.mark.parametrize(
+    ("group", "content", "why"),
+    [
+        ("model", MODEL, ": else its model.hidden_size is read as model.model."),
+        ("recipe", RECIPE, ""),
+    ],
+)
+def test_a_file_without_its_package_is_told_in_a_line(group, content, why, tmp_path):
+    file = tmp_path / "conf" / group / "mine.yaml"
+    file.parent.mkdir(parents=True)
+    given = ["--config-dir", str(tmp_path / "conf"), f"{group}=mine", *TINY, *places(tmp_path)]
+    file.write_text(content)
+    line = mistake(*given)
+    assert line.startswith(
+        f"error: {group}=mine: its file must begin with # @package _global_{why}"
+    )
+    file.write_text(f"# @package _global_\n{content}modle: 1\n")
+    assert "error: modle: no such setting" in mistake(*given)
+
+
+def test_a_key_of_the_command_is_no_matter_of_a_file():
+    assert "model.label: no such setting; did you mean" in mistake("+model.label=x", *TINY)
+
+
 GROUPS = sorted({folder.name for folder in CONF.iterdir() if folder.is_dir()} - {"hydra", "claim"})
 
 

@@ -327,6 +327,9 @@ MISTAKES = {
     "references=gap, line 5: empty": ["references=gap", "sources=src", "systems.a=none1"],
     "sources=gap, line 5: empty": ["references=ref", "sources=gap", "systems.a=none1"],
     "systems.a=failed: is not the folder of a finished run": ["systems.a=failed"],
+    "systems.a=many: holds several runs; name one, such as systems.a=many/2, or a list of the": [
+        "systems.a=many",
+    ],
     "broken/predictions.jsonl is missing": ["systems.a=broken"],
     "systems.a: has both run folders and files": [*FILES, "systems.a=[run,none1]"],
     "systems.a=other: its reference 1 differs": [*FILES, "systems.a=other"],
@@ -343,6 +346,8 @@ def mistaken(space):
     write_systems(space)
     lines = translations(TEXT.references)
     write(space / "short", lines[:-1])
+    for job in ("2", "10"):
+        (space / "many" / job / ".hydra").mkdir(parents=True)
     write(space / "chinese", ["今天女人看狗。"] * 3)
     write(space / "trailing", [*lines, "", " "])
     write(space / "blank", [*lines[:9], "", *lines[10:]])
