@@ -82,6 +82,9 @@ def _remedy(key: str) -> str:
     if key.startswith("sweep.space."):
         return f"the space has no such parameter; add it: +{key}={{type: float, low: …, high: …}}"
     if is_known(key):
+        readers = settings()[key.partition(".")[0]].tasks
+        if "train" not in readers:
+            return f"choose {' or '.join(f'task={task}' for task in readers)}"
         return f"the chosen class may take it: give +{key}=..."
     group = key.partition(".")[0]
     further = f"; +{key}=... gives the class a further argument" if _takes_arguments(group) else ""

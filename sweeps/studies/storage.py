@@ -53,9 +53,9 @@ def check_nodes(sweep: Sweep) -> None:
     """
     if (sweep.storage or "sqlite").startswith("sqlite") or "://" not in str(sweep.storage):
         raise UserError(
-            f"sweep.storage={hydra_value(sweep.storage)}: nodes of a cluster cannot share "
-            "an SQLite file; give sweep.storage=postgresql://USER@HOST/DATABASE, or run the whole study on "
-            "one node with hydra/launcher=workers"
+            f"sweep.storage={hydra_value(sweep.storage)}: nodes of a cluster cannot share an "
+            "SQLite file; give sweep.storage=postgresql://USER@HOST/DATABASE, or run the whole "
+            "study on one node with hydra/launcher=workers"
         )
 
 

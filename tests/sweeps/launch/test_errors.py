@@ -157,6 +157,7 @@ WIDTHS = ("embedding_size", "hidden_size", "encoder.hidden_size", "readout.size"
         (["task=translate", "checkpoint=/nowhere"], "checkpoint=/nowhere"),
         (["task=compare", "runs=[/nowhere]"], "/nowhere"),
         (["task=compare", "runs=[]"], "nothing to compare"),
+        (["task=compare", "systems.a=/usr"], "systems.a: no such setting; choose task=evaluate"),
         (["task=compare"], "runs has no value: give runs=..."),
         (["task=report", "runs=/nowhere"], "runs=/nowhere: does not exist; correct the path"),
         (["task=report", "runs=[/,/usr]"], "give one folder; task=compare takes several"),
