@@ -10,8 +10,9 @@ from typing import Any
 import optuna
 import torch
 from hydra.errors import HydraException
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
+from optuna.samplers import RandomSampler
 from optuna.storages import BaseStorage
 from optuna.trial import FrozenTrial, TrialState
 from pydantic import BaseModel, Field
@@ -21,12 +22,13 @@ from lightning_modules.runs.identity import study_identity
 from lightning_modules.runs.paths import STUDIES
 from lightning_modules.runs.provenance import code_versions
 from lightning_modules.runs.redaction import redacted
-from lightning_modules.training.factories import build_corpus
+from lightning_modules.runs.setting_checks import check_settings
+from lightning_modules.training.factories import SMALL_VOCABULARY, build_corpus, build_model
 from lightning_modules.training.setup import word_rules
-from sweeps.launch.compose import composed, use_hydra_config
+from sweeps.launch.compose import composed, training_config, use_hydra_config
 from sweeps.launch.errors import as_user_error
 from sweeps.studies.draws import SLOT, SlotSampler, check_draws, settings_to_try
-from sweeps.studies.settings import Choices, Sweep, as_overrides
+from sweeps.studies.settings import Choices, Sweep, as_overrides, suggest
 from sweeps.studies.storage import open_storage, silence_optuna
 
 GIVEN, REASON = "given", "reason"
@@ -36,6 +38,7 @@ COST, BY_SEED, LOSS = "cost", "by_seed", "loss"
 IDENTITY = "identity"  # attribute of a study: what all of its trials share
 LABELS = ("job_type", "group", "name")
 """Keys of a logger whose values tell the runs of a study from others."""
+DRAWS = 20  # settings that a study tries out before it is refused
 NOT_OF_TRIALS = ("task=", "seed=", "sweep.worker=")
 """Beginnings of overrides of a command that its trials do not take."""
 
@@ -117,6 +120,35 @@ def check_plan(study: StudyPlan) -> None:
         for value in values:
             given = as_overrides(chosen | {name: value})
             _composed([*study.overrides, *given], f"sweep.space.{name}")
+
+
+def check_trials(study: StudyPlan) -> None:
+    """Raise ``UserError`` if none of some settings drawn from the space can be trained.
+
+    A space of which a part does not fit together is usable: trials there are marked as failed.
+    """
+    drawn = optuna.create_study(sampler=RandomSampler(study.sweep.sampler_seed))
+    refused = []
+    while len(refused) < DRAWS:
+        chosen = as_overrides(suggest(drawn.ask(), study.sweep.space))
+        try:
+            _check_training(_composed([*study.overrides, *chosen], "sweep.space"), study.folder)
+            return
+        except UserError as error:
+            refused.append(error)
+    raise UserError(
+        f"sweep.space: none of {DRAWS} settings drawn from it can be trained, such as {refused[0]}"
+    )
+
+
+def _check_training(config: DictConfig, folder: Path) -> None:
+    """Raise ``UserError`` for settings that cannot be used, and for a model that refuses them."""
+    with open_dict(config):
+        config.hydra.runtime.output_dir = str(folder)  # where nothing is written
+    settings = training_config(config)
+    with use_hydra_config(config), torch.device("meta"):
+        check_settings(OmegaConf.masked_copy(config, [*settings, "task"]))
+        build_model(settings, SMALL_VOCABULARY, SMALL_VOCABULARY)
 
 
 def check_text(study: StudyPlan) -> None:

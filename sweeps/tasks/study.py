@@ -38,6 +38,7 @@ from sweeps.studies.plan import (
     Tuning,
     check_plan,
     check_text,
+    check_trials,
     create_study,
     order_of,
     study_plans,
@@ -91,6 +92,7 @@ def enqueue(plans: Sequence[StudyPlan], out: Path) -> int:
     """Make or find each study; return the number of trials that have not ended."""
     for plan in plans:
         check_plan(plan)
+        check_trials(plan)
     check_text(plans[0])  # all variants have the same text
     storage, left = open_storage(plans[0].sweep, out), 0
     for plan in plans:

@@ -3,13 +3,20 @@
 import json
 import re
 import shlex
+from dataclasses import replace
 
 import optuna
 import pytest
+from hydra import initialize_config_dir
 from optuna.trial import TrialState
 
+from lightning_modules.runs.paths import CONF
+from sweeps.launch.resolvers import register
+from sweeps.studies.plan import StudyPlan, check_trials
 from tests.helpers.commands import TINY, inside, mistake, places, succeed
+from tests.helpers.refusals import refused
 from tests.helpers.wandb_server import WandbServer
+from tests.sweeps.studies.test_studies import sweep_of
 
 STUDY = ["sweep=recurrent", "model=bahdanau", "decoding=greedy", *TINY]
 
@@ -86,6 +93,11 @@ def test_every_training_is_a_tracked_run_of_the_study(output, space):
             ["sweep.space={label_smoothing: {type: float, low: 1.0, high: 0.5}}"],
             "nothing to choose",
         ),
+        (
+            ["sweep.space={label_smoothing: {type: categorical, choices: [1.5, 2.0]}}"],
+            "sweep.space: none of 20 settings drawn from it can be trained, such as label_smoothin",
+        ),
+        (["sweep.space={model.cell: {type: categorical, choices: [none]}}"], "model.cell=none: "),
         (
             ["sweep.storage=postgresql://me:planted@127.0.0.1:9/x"],
             "sweep.storage=postgresql://me:***",
@@ -164,3 +176,15 @@ def test_a_trial_of_two_ranks_is_pruned_on_both(tmp_path):
     assert (first.state, second.state) == (TrialState.COMPLETE, TrialState.PRUNED)
     tokens = [trial.user_attrs["cost"]["target_tokens"] for trial in (first, second)]
     assert tokens[0] > tokens[1] > 0
+
+
+def test_a_space_of_which_a_part_fits_together_is_tried(tmp_path):
+    choices = {"type": "categorical", "choices": [5, 7, 11, 8]}
+    sweep = sweep_of(space={"model.heads": choices})
+    plan = StudyPlan("transformer", sweep, ["model=transformer"], "version", tmp_path, ())
+    register()
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        check_trials(plan)  # though three of four values do not divide the width
+        choices["choices"].pop()
+        with refused("model.heads=", ": must divide model.width="):
+            check_trials(replace(plan, sweep=sweep_of(space={"model.heads": choices})))
