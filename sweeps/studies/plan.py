@@ -128,7 +128,7 @@ def check_trials(study: StudyPlan) -> None:
     A space of which a part does not fit together is usable: trials there are marked as failed.
     """
     drawn = optuna.create_study(sampler=RandomSampler(study.sweep.sampler_seed))
-    refused = []
+    refused: list[UserError] = []
     while len(refused) < DRAWS:
         chosen = as_overrides(suggest(drawn.ask(), study.sweep.space))
         try:
