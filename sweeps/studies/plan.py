@@ -146,7 +146,7 @@ def _check_training(config: DictConfig, folder: Path) -> None:
     with open_dict(config):
         config.hydra.runtime.output_dir = str(folder)  # where nothing is written
     settings = training_config(config)
-    with use_hydra_config(config), torch.device("meta"):
+    with use_hydra_config(config):
         check_settings(OmegaConf.masked_copy(config, [*settings, "task"]))
         build_model(settings, SMALL_VOCABULARY, SMALL_VOCABULARY)
 
