@@ -23,8 +23,9 @@ from lightning_modules.runs.paths import STUDIES
 from lightning_modules.runs.provenance import code_versions
 from lightning_modules.runs.redaction import redacted
 from lightning_modules.runs.setting_checks import check_settings
-from lightning_modules.training.factories import SMALL_VOCABULARY, build_corpus, build_model
+from lightning_modules.training.factories import SMALL_VOCABULARY, build_corpus
 from lightning_modules.training.setup import word_rules
+from lightning_modules.training.size_search import build_to_count
 from sweeps.launch.compose import composed, training_config, use_hydra_config
 from sweeps.launch.errors import as_user_error
 from sweeps.studies.draws import SLOT, SlotSampler, check_draws, settings_to_try
@@ -148,7 +149,7 @@ def _check_training(config: DictConfig, folder: Path) -> None:
     settings = training_config(config)
     with use_hydra_config(config):
         check_settings(OmegaConf.masked_copy(config, [*settings, "task"]))
-        build_model(settings, SMALL_VOCABULARY, SMALL_VOCABULARY)
+        build_to_count(settings, [SMALL_VOCABULARY] * 2)  # the node may lack the trials' devices
 
 
 def check_text(study: StudyPlan) -> None:
