@@ -35,6 +35,7 @@ BY_LENGTH = (f"{CURVE}/bleu", f"{CURVE}/sentences")
 TRIAL_BLEU = "trial/bleu"  # name of a trial's BLEU in the summary of its run
 MEASURES = {
     "val/bleu": "validation BLEU",
+    "learning/val_loss": "learning curve: validation loss (nats per token)",
     "val/loss": "validation loss (nats per token)",
     "train/loss": "training loss (nats per token)",
     "train/learning_rate": "learning rate",

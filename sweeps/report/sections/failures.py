@@ -40,9 +40,13 @@ DEFINITIONS: Mapping[TranslationKind, str] = {
 class Failures(Section):
     """What goes wrong, how often at which length, and what that looks like."""
 
-    heading = "How they fail"
     template = '{% include "sections/failures.html.j2" %}'
     charted = ("failures_by_length",)
+
+    @property
+    @override
+    def heading(self) -> str:
+        return "How it fails" if self.findings.alone else "How they fail"
 
     @property
     def keys(self) -> list[tuple[str, str, str]]:
@@ -95,7 +99,8 @@ class Failures(Section):
     @property
     def _note(self) -> str:
         kinds = "; ".join(self._definitions)
-        return f"Share of the translations of each kind, means over seeds. {kinds}."
+        means = ", means over seeds" if self.findings.several_seeds else ""
+        return f"Share of the translations of each kind{means}. {kinds}."
 
     @cached_property
     def _bands(self) -> dict[str, Bands]:
