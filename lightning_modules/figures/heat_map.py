@@ -31,8 +31,7 @@ EDGE = 2  # room for the lines around a map
 GAP = 16  # room between two panels, in points
 HOW_TO_READ = (
     "Attention weights. Rows: words of the translation; columns: words of the source. The darker a "
-    "cell, the more of the row's attention lies on its column; outlines: gold links, where the "
-    "corpus has some."
+    "cell, the more of the row's attention lies on its column"
 )
 
 
@@ -52,29 +51,32 @@ def attention_map(
 
     A page fits the map, drawn for ``container``, into its place.
     """
-    return _finished(_map(Panel(attention, title, subtitle), width), width)
+    return _finished(_map(Panel(attention, title, subtitle), width), width, bool(attention.gold))
 
 
 def attention_panels(panels: Sequence[Panel], width: Width) -> alt.ConcatChart:
     """Draw maps with letters, with one key: four in two columns, or two in a narrow column."""
     columns = 1 if float(width) < WIDE else 2
     room = (float(width) - GAP * (columns - 1)) / columns
+    panels = panels[: 2 * columns]
     drawn = [
         _map(replace(panel, title=f"({letter}) {panel.title}"), room)
-        for letter, panel in zip(ascii_lowercase[: 2 * columns], panels, strict=False)
+        for letter, panel in zip(ascii_lowercase, panels, strict=False)
     ]
     chart = alt.concat(*drawn, columns=columns, spacing=GAP).resolve_scale(
         color="shared", stroke="shared"
     )
     said = " ".join(chart.description for chart in drawn)
-    return _finished(chart.properties(description=said), width)
+    gold_links = any(panel.attention.gold for panel in panels)
+    return _finished(chart.properties(description=said), width, gold_links)
 
 
 Drawn = TypeVar("Drawn", alt.LayerChart, alt.ConcatChart)
 
 
-def _finished(chart: Drawn, width: Width) -> Drawn:
-    given = described(chart, width, HOW_TO_READ, details=chart.description)
+def _finished(chart: Drawn, width: Width, gold_links: bool) -> Drawn:
+    note = f"{HOW_TO_READ}{'; outlines: gold links' if gold_links else ''}."
+    given = described(chart, width, note, details=chart.description)
     axis = alt.AxisConfig(ticks=False, domain=False)
     if width == "container":
         return given.configure(axis=axis)
