@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 from pathlib import Path
+from textwrap import fill
 from typing import Any, Literal, NamedTuple
 
 import yaml
@@ -363,14 +364,17 @@ def help_text(program: str) -> str:
     ``program`` is how the user has started it.
     """
     by_group = groupby(choice_files(), key=lambda file: file.parent.name)
-    groups = [f"{group}: {', '.join(file.stem for file in of)}" for group, of in by_group]
+    groups = [
+        _wrapped(f"{group}: {', '.join(file.stem for file in of)}", 2) for group, of in by_group
+    ]
     keys = [
-        f"  {setting.key:<23} {setting.meaning}"
+        _wrapped(f"  {setting.key:<23} {setting.meaning}", 26)
         for setting in settings().values()
         if "." not in setting.key and not setting.is_group and "train" in setting.tasks
     ]
     text = (CONF / "help.txt").read_text(encoding="utf-8").replace(IN_A_CHECKOUT, program)
-    more = len(program) - len(IN_A_CHECKOUT)
-    if more > 0:  # explanations stay in their column where there is room
-        text = re.sub(rf"(?m)^(  {program} .*?) {{{more}}}(?=  \S)", r"\1", text)
     return text.format(groups="\n".join(groups), keys="\n".join(keys))
+
+
+def _wrapped(line: str, indent: int) -> str:
+    return fill(line, 80, subsequent_indent=" " * indent, break_on_hyphens=False)
