@@ -193,7 +193,10 @@ def tables(points: Sequence[Point]) -> dict[str, list[list[str]]]:
 
 
 def table(points: Sequence[Point]) -> list[list[str]]:
-    """Return the table of a corpus, the header first: a row for each system, over all its seeds."""
+    """Return the table of a corpus, the header first: a row for each system, over all its seeds.
+
+    A corpus without gold links has no alignment errors.
+    """
     budgets = sorted({point.budget for point in points})
     heads = [f"{budget / 1e6:.3g} M" for budget in budgets]
     rows = [["system", "seeds", *heads, "fall of the loss", "begins at", "spread", "AER"]]
@@ -212,7 +215,8 @@ def table(points: Sequence[Point]) -> list[list[str]]:
         ends = [fall, begun_cell(at[-1]), spread_cell(at[-1]), aer]
         cells = (cell.replace(" ", "\N{NO-BREAK SPACE}") for cell in (*scores, *ends))
         rows.append([system, str(len(seeds)), *cells])
-    return rows
+    known = any(point.aer is not None for point in points)
+    return rows if known else [row[:-1] for row in rows]
 
 
 def bleu_cell(scores: Sequence[float], final: float) -> str:

@@ -41,6 +41,11 @@ def test_a_table_has_means_deviations_and_shares_of_the_trainings_that_are_compl
     ]  # fmt: skip
 
 
+def test_a_corpus_without_gold_links_has_no_column_of_alignment_errors():
+    heads, *_ = table([each.model_copy(update={"aer": None}) for each in POINTS])
+    assert heads[-1] == "spread"
+
+
 def test_what_is_written_is_read_again(tmp_path):
     write_points(tmp_path / "starts.csv", POINTS)
     assert read_points(tmp_path / "starts.csv") == POINTS
