@@ -208,10 +208,10 @@ def _reasons(
     reasons = {opening: "easily read"}
     if len(first) == 1:
         return reasons
-    compared, who = scores, "the systems differ"
+    compared, why = scores, "differ most"
     if contest is not None:
         compared = scores[[group.systems.index(system) for system in contest]]
-        who = " and ".join(f"“{system.label}”" for system in contest) + " differ"
+        why += f" ({' and '.join(f'“{system.label}”' for system in contest)})"
     lines = (output.hypotheses for output in first)
     identities = list(zip(sources, test.references, *lines, strict=True))
     full = [bucket for bucket in reversed(group.buckets) if not bucket.thin]
@@ -220,7 +220,7 @@ def _reasons(
         order = most_different(compared[:, index], [identities[number] for number in index])
         for number in index[order][: max(1, DIFFERING // len(parts))]:
             if np.ptp(compared[:, number]):
-                reasons.setdefault(int(number), f"{who} most")
+                reasons.setdefault(int(number), why)
     return reasons
 
 

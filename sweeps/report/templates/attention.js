@@ -3,7 +3,7 @@
 // and one map over the validations of a training.
 
 const NARROWEST = 248; // pixels of a map: four stand side by side on a wide screen
-const SMALLEST = 7; // pixels of a cell that can be pointed at: maps of long sentences are wider
+const SMALLEST = SMALLEST_TYPE + 1; // pixels of a cell whose word has room: maps of long sentences are wider
 const BETWEEN = 8; // pixels between two maps of a row
 const PLAYING = 400; // milliseconds between two validations
 
