@@ -54,10 +54,15 @@ class Alarms:
             return None
         how = []
         if self.rises:
-            how.append(f"validation BLEU rose {_range(self.rises)} over the last fifth")
+            of = self._of(self.rises)
+            how.append(f"validation BLEU rose {_range(self.rises)} over the last fifth{of}")
         if self.falls:
-            how.append(f"the last doubling took {_range(self.falls)} off the validation loss")
+            of = self._of(self.falls)
+            how.append(f"the last doubling took {_range(self.falls)} off the validation loss{of}")
         return f"{_sentence(self.improving_in_short)}: {in_words(how)}. Train longer to be sure."
+
+    def _of(self, shares: Sequence[float]) -> str:
+        return "" if len(shares) == self.improved else f" in {len(shares)} of them"
 
     @property
     def improving_in_short(self) -> str:

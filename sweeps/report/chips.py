@@ -66,7 +66,8 @@ def _amounts(top: PageTop, sections: Collection[str]) -> Iterator[Chip]:
     for budget in top.budgets:
         yield Chip(budget, _part("learning", sections))
     if time := time_range(top.findings.comparison):
-        yield Chip(time, _part("speed", sections))
+        words = time if top.findings.alone else f"{time} a training"
+        yield Chip(words, _part("speed", sections))
 
 
 def _part(section: str, sections: Collection[str]) -> str:

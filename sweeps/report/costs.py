@@ -47,7 +47,7 @@ def time_range(comparison: Comparison) -> str | None:
     if not runs or not all(map(_is_timed, runs)):
         return None
     times = [run.result.training.seconds or 0 for run in runs]
-    return f"{_span(times, format_duration)} a training"
+    return _span(times, format_duration)
 
 
 def cost_range(comparison: Comparison) -> str | None:
@@ -56,7 +56,7 @@ def cost_range(comparison: Comparison) -> str | None:
         return None
     trained = [run.result for run in comparison.runs]
     size = _span([result.parameters or 0 for result in trained], format_size)
-    return f"{time}{hardware(trained)}, {size} parameters"
+    return f"{time} a training{hardware(trained)}, {size} parameters"
 
 
 def _span(values: Sequence[float], shown: Callable[[float], str]) -> str:

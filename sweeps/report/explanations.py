@@ -15,7 +15,7 @@ from sweeps.comparison.evaluation import EvalGroup
 from sweeps.comparison.failure_shares import FailureShares
 from sweeps.comparison.numbers import format_estimate, format_number, in_words, p_statement
 from sweeps.comparison.significance_tables import SignificanceTests, differ, leads
-from sweeps.report.headline import BLEU, COMPARED, WHOLE, Finding, GroupTests, below, quote, size
+from sweeps.report.headline import BLEU, LISTED, WHOLE, Finding, GroupTests, below, quote, size
 
 AER = "aer"  # name of the alignment error
 EXPLAINING = (TranslationKind.UNKNOWN, TranslationKind.SHORT, TranslationKind.LONG)
@@ -183,34 +183,32 @@ def explained_falls(failures: FailureShares, group: EvalGroup) -> Iterator[Findi
         )
 
 
-def commonest_failure(failures: FailureShares, group: EvalGroup) -> str | None:
-    """Return how many of each system's longest translations fail in the way that is commonest.
+def commonest_failures(failures: FailureShares, group: EvalGroup) -> str | None:
+    """Return how many of each system's longest translations fail, and how they do most often.
 
-    None if that is less than ``LEAST_SHARE`` percent of every system's. Of many systems, those are
-    named that fail most.
+    None if no kind has ``LEAST_SHARE`` percent of any system's. Of many systems, those are named
+    that fail most.
     """
     bounds = [each.bounds for each in group.buckets if not each.thin]
-    if not bounds:
+    found: dict[TranslationKind, list[tuple[float, System]]] = {}
+    for system in group.systems if bounds else []:
+        shares = {kind: failures.share(system, kind, bounds[-1]) for kind in EXPLAINING}
+        known = {kind: share.value for kind, share in shares.items() if share is not None}
+        kind = max(known, key=lambda each: known[each], default=None)
+        if kind is not None and known[kind] >= LEAST_SHARE:
+            found.setdefault(kind, []).append((known[kind], system))
+    if not found:
         return None
-    shares = {
-        kind: {
-            system: share.value
-            for system in group.systems
-            if (share := failures.share(system, kind, bounds[-1])) is not None
-        }
-        for kind in EXPLAINING
-    }
-    kind = max(EXPLAINING, key=lambda each: max(shares[each].values(), default=0.0))
-    ranked = sorted(shares[kind].items(), key=lambda each: -each[1])
-    if not ranked or ranked[0][1] < LEAST_SHARE:
-        return None
-    where = f"At {failures.evaluation.scoring.bucket_name(bounds[-1])}"
-    said = SAID.get(kind, "are too long or repeat themselves")
-    if len(group.systems) == 1:
-        return f"{where}, {ranked[0][1]:.0f}% of the translations {said}."
-    named = [f"{share:.0f}% of {quote(system)}" for system, share in ranked[:COMPARED]]
-    first = f"{ranked[0][1]:.0f}% of the translations by {quote(ranked[0][0])} {said}"
-    return f"{where}, {in_words([first, *named[1:]])}."
+    said, of = [], " of the translations"
+    for kind in sorted(found, key=lambda each: -max(share for share, _ in found[each])):
+        shown = []
+        for share, system in sorted(found[kind], key=lambda each: -each[0])[:LISTED]:
+            shown.append(
+                f"{share:.0f}%{of}{f' by {quote(system)}' if len(group.systems) > 1 else ''}"
+            )
+            of = ""
+        said.append(f"{in_words(shown)} {SAID.get(kind, 'are too long or repeat themselves')}")
+    return f"At {failures.evaluation.scoring.bucket_name(bounds[-1])}, {'; '.join(said)}."
 
 
 def _percent(share: Estimate) -> str:

@@ -19,7 +19,7 @@ from sweeps.comparison.tables import Table
 from sweeps.report.alarms import Alarms, alarms_over
 from sweeps.report.costs import cost_findings
 from sweeps.report.explanations import (
-    commonest_failure,
+    commonest_failures,
     disagreements,
     explained_falls,
     right_links,
@@ -174,10 +174,10 @@ class Findings:
 
     @property
     def reason(self) -> str | None:
-        """How many of the longest translations fail in the commonest way; None if few do."""
+        """How many of the longest translations fail, and how; None if few do."""
         if len(self.evaluation.groups) != 1:
             return None
-        return commonest_failure(self.failures, self.evaluation.groups[0])
+        return commonest_failures(self.failures, self.evaluation.groups[0])
 
     @property
     def caution(self) -> str | None:
@@ -215,9 +215,7 @@ class Findings:
         ]
         found = {CORPUS: list(dict.fromkeys(corpora)), TRAININGS: trainings}
         if self.alone:  # which has looked at its translations
-            [run] = runs
-            of_run = [f"{run.training}: {s}" for s in run.result.suspicions]
-            found[quote(self.evaluation.systems[0])] = of_run
+            found[quote(self.evaluation.systems[0])] = list(runs[0].result.suspicions)
             return {text: lines for text, lines in found.items() if lines}
         for system in self.evaluation.systems:
             test, of_system = system.test, found.setdefault(quote(system), [])

@@ -257,9 +257,9 @@ def _lengths(group: GroupTests, train_limits: Collection[int]) -> Iterator[Findi
     p = p_statement(trend.p_holm, p_floor(group.evaluation.test_draws.count, pairs))
     leading = _leading(group, gaining, losing)
     test = (
-        "trend over all lengths: for every ten words more, the ratio of the second BLEU to the "
-        f"first grows by {_percent_more(trend.slope)}, paired bootstrap, {p} (Holm, {pairs} "
-        f"{'pair' if pairs == 1 else 'pairs'})"
+        f"trend over all lengths: for every ten words more, BLEU of {quote(gaining)} divided by "
+        f"that of {quote(losing)} grows by {_percent_more(trend.slope)}, paired bootstrap, {p} "
+        f"(Holm, {pairs} {'pair' if pairs == 1 else 'pairs'})"
     )
     in_words_of_source = group.evaluation.scoring.unit.endswith("words")
     beyond = bool(train_limits) and in_words_of_source and last.low > max(train_limits)

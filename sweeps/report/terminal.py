@@ -211,7 +211,7 @@ def _scores_of(
     named = [f"{WHOLE[name]}: {label}" for name, label in zip(whole, labels_of_whole, strict=True)]
     title += f"; {', '.join(named)}{PERCENT}" if named else ""
     if len(shown) < of:
-        title += f"; the {len(shown)} highest of {of} systems"
+        title += f"; the {len(shown)} highest of {of}"
     labels = {system.name: shorten(system.label, LONGEST_LABEL) for system, _ in shown}
     columns = [Column("system", "system", labels=labels), Column("seed", "seed")]
     columns.append(Column("bleu", "BLEU", "estimate"))

@@ -160,7 +160,7 @@ def report_of(
     metrics may be gone. ``enter`` is told what is done. Raises ``UserError`` that names the
     failures when no run finished, or for a metric that cannot be used.
     """
-    enter(f"reading {len(run_dirs)} runs")
+    enter(f"reading {len(run_dirs)} run{'' if len(run_dirs) == 1 else 's'}")
     studies = studies_of(out)
     tuned = studies.tuned if studies else ()
     comparison = collect(run_dirs, scoring.metrics, recorded, tuned, scoring)

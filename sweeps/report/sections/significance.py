@@ -11,7 +11,7 @@ from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.metrics.lengths import THIN
 from lightning_modules.metrics.pair_tests import PairTest
 from sweeps.comparison.numbers import format_number, p_statement
-from sweeps.comparison.score_tables import origin
+from sweeps.comparison.score_tables import origin, origin_in_words
 from sweeps.comparison.significance_tables import (
     DAGGER,
     SignificanceTests,
@@ -91,9 +91,9 @@ def _cell(tests: SignificanceTests, test: PairTest | None) -> MatrixCell | None:
 DIFFERENCE = "bleu_difference_by_length"
 """Name of the figure of differences."""
 HOW_TO_READ_DIFFERENCES = (
-    "BLEU of each system less that of {}, which has the highest on the whole test set; bands: 95% "
-    "intervals of the paired bootstrap over test sentences and seeds, without correction for "
-    "several tests. Length groups with fewer than {} sentences are left out. {}"
+    "BLEU of each system less that of {}, which has the highest on the whole test set. The "
+    "bootstrap is paired, over test sentences and seeds, without correction for several tests. "
+    "Length groups with fewer than {} sentences are left out. {}"
 )
 
 
@@ -112,7 +112,7 @@ def difference_lines(tests: GroupTests, width: Width) -> Lines | None:
             for each in others
         },
     }
-    about = "; ".join(f"{key} {value}" for key, value in origin(tests.evaluation, BLEU).items())
+    about = origin_in_words(origin(tests.evaluation, BLEU))
     return replace(
         length_lines(tests.evaluation, metric, width),
         points=[

@@ -16,7 +16,7 @@ from sweeps.comparison.significance_tables import significance_tests
 from sweeps.report.explanations import (
     LEAST_PART,
     LEAST_SHARE,
-    commonest_failure,
+    commonest_failures,
     disagreements,
     explained_falls,
     explanations,
@@ -58,20 +58,21 @@ def test_a_kind_of_failure_that_explains_a_fall_is_a_finding(fails, kind, said):
     assert finding.short == ""
 
 
-def test_the_commonest_failure_of_the_longest_translations_is_named_for_each_system():
+def test_the_commonest_failure_of_each_system_at_the_longest_sentences_is_named():
     def told(*systems):
         evaluation = evaluate(systems, LENGTHS)
-        return commonest_failure(FailureShares(evaluation), evaluation.groups[0])
+        return commonest_failures(FailureShares(evaluation), evaluation.groups[0])
 
     both = told(system("b", looping, share=0.2), system("a", looping, share=0.7), system("c", cut))
     shares = re.fullmatch(
-        r"At 21–30 words, (\d+)% of the translations by “the a, labelled” are too long or repeat "
-        r"themselves, (\d+)% of “the b, labelled” and 0% of “the c, labelled”\.",
+        r"At 21–30 words, (\d+)% of the translations by “the a, labelled” and (\d+)% by “the b, "
+        r"labelled” are too long or repeat themselves; (\d+)% by “the c, labelled” are too short\.",
         both or "",
     )
     assert shares is not None
     assert 50 < int(shares[1]) < 90
     assert 5 < int(shares[2]) < 40
+    assert 30 < int(shares[3]) < 70
     assert re.fullmatch(
         r"At 21–30 words, \d+% of the translations are too short\.", told(system("c", cut)) or ""
     )

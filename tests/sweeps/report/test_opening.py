@@ -323,8 +323,8 @@ def test_the_story_of_a_falling_system_names_its_tests():
     assert "; BLEU of “the b, labelled” " in lengths.claim
     assert ". “the b, labelled” is ahead of “the a, labelled” " in lengths.claim
     assert re.match(
-        r"trend over all lengths: for every ten words more, the ratio of the second BLEU to the "
-        r"first grows by \d+% \[\d+, \d+\], ",
+        r"trend over all lengths: for every ten words more, BLEU of “the b, labelled” divided by "
+        r"that of “the a, labelled” grows by \d+% \[\d+, \d+\], ",
         lengths.test,
     )
     assert " (Holm, 1 pair); each length group: paired bootstrap, p " in lengths.test
@@ -386,7 +386,7 @@ def test_exchanged_scores_exchange_the_sentences(kinds):
 
     assert [moved(each.claim) for each in forward] == [each.claim for each in turned]
     assert [moved(each.short) for each in forward] == [each.short for each in turned]
-    assert [each.test for each in forward] == [each.test for each in turned]
+    assert [moved(each.test) for each in forward] == [each.test for each in turned]
 
 
 def test_shuffled_scores_leave_no_sentence_of_a_difference():

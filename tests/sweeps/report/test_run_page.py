@@ -132,7 +132,7 @@ def test_the_page_has_what_a_run_is_asked_for(run):
         "Ten translations, from short to long",
         "Size and speed",
         "python run.py model=luong seed=1",
-        "luong, seed 1: it looks odd",
+        "it looks odd",
         "learning rate",
         "How attention forms",
     ):
