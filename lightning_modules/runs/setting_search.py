@@ -3,9 +3,6 @@
 import re
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
-from pathlib import Path
-
-from hydra.core.hydra_config import HydraConfig
 
 from datamodules.plugs import HARNESS
 from lightning_modules.runs.settings import PREPARED, Setting, choice_files, group_files, settings
@@ -43,23 +40,15 @@ def without_package(key: str) -> str | None:
     groups such as ``model``.
     """
     group, _, meant = key.partition(".")
-    if not is_known(meant) or not HydraConfig.initialized():
-        return None
-    runtime = HydraConfig.get().runtime
-    name = runtime.choices.get(group)
-    sources = (Path(each.path) for each in runtime.config_sources if each.schema == "file")
-    files = [file for folder in sources if (file := folder / group / f"{name}.yaml").is_file()]
     ours = [file for file in choice_files() if file.parent.name == group]
-    if not files or _has_package(files[0]) or not all(map(_has_package, ours)):
+    if not ours or not is_known(meant):
+        return None
+    if not all("@package _global_" in file.read_text(encoding="utf-8") for file in ours):
         return None
     return (
-        f"{group}={name}: its file must begin with # @package _global_: else its {meant} is read "
-        f"as {key}"
+        f"{key}: no such setting; a file of {group} that means {meant} must begin with "
+        "# @package _global_"
     )
-
-
-def _has_package(file: Path) -> bool:
-    return "@package _global_" in file.read_text(encoding="utf-8")
 
 
 def is_known(key: str) -> bool:

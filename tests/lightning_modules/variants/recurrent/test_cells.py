@@ -110,7 +110,7 @@ def test_a_cell_with_a_cell_state_equals_the_fused_kernel():
     ("kind", "words"),
     [
         (Stateless, "Stateless lacks forward"),
-        (Doubled, "short sentences: RuntimeError: mat1 and mat2 shapes cannot be multiplied"),
+        (Doubled, "RuntimeError: mat1 and mat2 shapes cannot be multiplied"),
         (NoPair, "short sentences: ValueError: too many values to unpack"),
         (Unsized, "takes 1 positional argument but 3 were given"),
         (nn.GRUCell, "is not derived from lightning_modules.variants.recurrent.cells.Recurrent"),
