@@ -62,13 +62,17 @@ def point(system: str, group: str, estimate: Estimate, thin: bool = False) -> Po
     }
 
 
-def marks_in_words(several_seeds: bool, thin: bool) -> str:
-    """Return what the marks of a figure of lines mean; ``thin`` if it has thin groups."""
-    bands = "ands: 95% bootstrap intervals"
-    said = [f"Lines: means over seeds; b{bands}" if several_seeds else f"B{bands}"]
-    said += ["thin bars: lowest to highest seed"] if several_seeds else []
-    said += [f"* and hollow marks: groups of fewer than {THIN}"] if thin else []
-    return f"{'; '.join(said)}."
+def marks_in_words(several_seeds: bool, thin: bool, starred: bool) -> str:
+    """Return what the marks of a figure of lines mean.
+
+    ``thin`` if it has thin groups, ``starred`` if their names on the axis have a star.
+    """
+    said = ["bands: 95% bootstrap intervals"]
+    if several_seeds:
+        said = ["lines: means over seeds", *said, "thin bars: lowest to highest seed"]
+    if thin:
+        said.append(f"{'* and ' if starred else ''}hollow marks: groups of fewer than {THIN}")
+    return f"{'; '.join(said)}.".capitalize()
 
 
 @dataclass(frozen=True)
@@ -88,12 +92,14 @@ class Lines:
     """Points of dashed lines by their labels: ``point`` without an interval."""
     others: Sequence[alt.Chart] = field(default=())  # layers below the lines
     reached: Sequence[float] = ()  # values of `others` that the vertical axis must reach
+    starred: bool = False  # whether names of thin groups on the axis have a star
 
     @property
     def how_to_read(self) -> str:
         """What the marks mean, of those that the figure has."""
         several = any(each["worst seed"] != each["best seed"] for each in self.points)
-        return marks_in_words(several, any(each["thin"] for each in self.points))
+        thin = any(each["thin"] for each in self.points)
+        return marks_in_words(several, thin, self.starred)
 
     @property
     def subject(self) -> str:

@@ -46,7 +46,7 @@ def without_package(key: str) -> str | None:
     if not all("@package _global_" in file.read_text(encoding="utf-8") for file in ours):
         return None
     return (
-        f"{key}: no such setting; a file of {group} that means {meant} must begin with "
+        f"{key}: no such setting; a file in {group}/ that sets {meant} must begin with "
         "# @package _global_"
     )
 

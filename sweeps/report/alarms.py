@@ -120,12 +120,13 @@ def alarms_over(
 
 def _longer(results: Sequence[Result]) -> str:
     """Return an override with twice the budget of all runs; nothing where their budgets differ."""
-    overrides = {
-        f"budget.{kind}={2 * amount:_}"
-        for config in (result.config for result in results)
-        if isinstance(amount := (config.get("budget") or {}).get(kind := kind_of(config)), int)
+    kinds = [kind_of(result.config) for result in results]
+    budgets = {
+        (kind, (result.config.get("budget") or {}).get(kind))
+        for kind, result in zip(kinds, results, strict=True)
     }
-    return overrides.pop() if len(overrides) == 1 else ""
+    [(kind, amount), *others] = budgets
+    return "" if others or not isinstance(amount, int) else f"budget.{kind}={2 * amount:_}"
 
 
 def _range(shares: Sequence[float]) -> str:

@@ -20,7 +20,7 @@ class Chip(NamedTuple):
     target: str
 
 
-def cares_of(top: PageTop, sections: Collection[str]) -> Iterator[Chip]:
+def cautions_of(top: PageTop, sections: Collection[str]) -> Iterator[Chip]:
     """Yield why the results are to be read with care, the worst first."""
     findings = top.findings
     if top.broken:

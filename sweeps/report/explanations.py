@@ -23,7 +23,11 @@ EXPLAINING = (TranslationKind.UNKNOWN, TranslationKind.SHORT, TranslationKind.LO
 LEAST_SHARE, LEAST_PART = 10.0, 0.5
 """Percentage of the longest translations, and part of the fall, that a kind must account for."""
 MOST_EXPLAINED = 3  # most systems whose fall is explained
-SAID = {TranslationKind.UNKNOWN: "have an unknown word", TranslationKind.SHORT: "are too short"}
+SAID = {
+    TranslationKind.UNKNOWN: "have an unknown word",
+    TranslationKind.SHORT: "are too short",
+    TranslationKind.LONG: "are too long or repeat themselves",
+}
 
 
 def disagreements(group: GroupTests, tested: Mapping[str, SignificanceTests]) -> Iterator[Finding]:
@@ -207,7 +211,7 @@ def commonest_failures(failures: FailureShares, group: EvalGroup) -> str | None:
                 f"{share:.0f}%{of}{f' by {quote(system)}' if len(group.systems) > 1 else ''}"
             )
             of = ""
-        said.append(f"{in_words(shown)} {SAID.get(kind, 'are too long or repeat themselves')}")
+        said.append(f"{in_words(shown)} {SAID[kind]}")
     return f"At {failures.evaluation.scoring.bucket_name(bounds[-1])}, {'; '.join(said)}."
 
 
@@ -220,7 +224,7 @@ def _percent(share: Estimate) -> str:
 
 def _said(failures: FailureShares, group: EvalGroup, each: Explanation) -> str:
     """Return what the translations of a kind do: most that are too long repeat themselves."""
-    if each.kind in SAID:
+    if each.kind != TranslationKind.LONG:
         return SAID[each.kind]
     cut = each.system.test.rules.target.words
     references = each.system.test.references
@@ -233,4 +237,4 @@ def _said(failures: FailureShares, group: EvalGroup, each: Explanation) -> str:
     share = np.mean(looping)
     if share == 1:
         return "repeat themselves"
-    return f"are too long or repeat themselves ({share:.0%} of these repeat themselves)"
+    return f"{SAID[each.kind]} ({share:.0%} of these repeat themselves)"

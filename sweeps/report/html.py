@@ -21,7 +21,7 @@ from lightning_modules.metrics.bootstrap import Estimate
 from sweeps.comparison.numbers import format_number
 from sweeps.comparison.table_files import as_csv
 from sweeps.comparison.tables import Cell, Column, Kind, Table
-from sweeps.report.chips import cares_of, chips_of
+from sweeps.report.chips import cautions_of, chips_of
 from sweeps.report.page_top import PageTop
 from sweeps.report.report import Report
 
@@ -169,7 +169,7 @@ def render_report(report: Report) -> str:
         data=data,
         findings=report.findings,
         top=top,
-        cares=list(cares_of(top, names)),
+        cautions=list(cautions_of(top, names)),
         chips=chips_of(top, names),
         sections=sections,
     )

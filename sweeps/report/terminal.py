@@ -76,7 +76,7 @@ OTHER_STATES: dict[State, tuple[str, str]] = {
     "differs by design": ("differs by design", "differ by design"),
     "not known": ("is not known", "are not known"),
 }
-"""What is said of one condition that neither holds nor fails, and of several."""
+"""Words for conditions in other states: for one condition, and for several."""
 MOST_JOBS, MOST_CONDITIONS = 2, 3  # failed jobs and broken conditions that are named
 LONGEST_LABEL, LONGEST_FOLDER, LONGEST_TEXT = 40, 50, 130  # characters
 LONGEST_ANSWER = 300  # characters, where no failed job takes its place

@@ -56,7 +56,7 @@ class BleuByLength(Section):
         """What the marks mean, and what the baselines are, of those that are drawn."""
         evaluation = self.findings.evaluation
         thin = any(_thin(part, each) for part in evaluation.parts for each in part.bounds)
-        said = marks_in_words(self.findings.several_seeds, thin)
+        said = marks_in_words(self.findings.several_seeds, thin, starred=True)
         named = [
             f"{each.label} ({BASELINES.get(each.label, 'a translation without a model')})"
             for each in evaluation.baselines
@@ -166,6 +166,7 @@ def length_lines(
         note=origin_in_words(origin(evaluation, metric.name)),
         baselines=baselines,
         others=list(_limit_rules(limits, domain, style_of(width).type)),
+        starred=True,
     )
 
 

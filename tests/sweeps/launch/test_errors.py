@@ -183,7 +183,7 @@ RECIPE = "defaults: [override /optimizer: sgd]\n"
 @pytest.mark.parametrize(
     ("group", "content", "why"),
     [
-        ("model", MODEL, "model.model.hidden_size: no such setting; a file of model that means "),
+        ("model", MODEL, "model.model.hidden_size: no such setting; a file in model/ that sets "),
         ("recipe", RECIPE, "recipe=mine: its file must begin with # @package _global_"),
     ],
 )

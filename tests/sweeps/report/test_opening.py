@@ -18,7 +18,7 @@ from sweeps.comparison.evaluation import evaluate
 from sweeps.comparison.numbers import format_duration
 from sweeps.comparison.record import Origin
 from sweeps.comparison.significance_tables import differ, significance_tests
-from sweeps.report.chips import ELSEWHERE, cares_of, chips_of
+from sweeps.report.chips import ELSEWHERE, cautions_of, chips_of
 from sweeps.report.findings import ONE_TRAINING, TESTS_OF_ONE_TRAINING
 from sweeps.report.headline import WHOLE, answer, group_tests, headline
 from sweeps.report.html import render_report
@@ -121,7 +121,7 @@ def test_chips_say_what_the_answer_rests_on_and_where_more_stands(tmp_path):
     top = PageTop(findings_of(unfair))
     first, *_ = chips_of(top, ["conditions"])
     assert first.words.startswith("✗ 1 NOT HELD (parameters)")
-    first, *_ = cares_of(top, [])
+    first, *_ = cautions_of(top, [])
     assert first == ("the comparison is not fair (parameters NOT HELD)", "not-held")
     words = [chip.words for chip in chips_of(PageTop(findings_of(fair[:1])), [])]
     assert not [each for each in words if "seed" in each or "fair" in each]
@@ -131,7 +131,7 @@ def test_what_needs_care_is_counted(tmp_path):
     runs = [make_run(tmp_path / "0"), make_failure(tmp_path / "1", error="no data")]
     findings = findings_of(runs)
     findings.__dict__["suspicions"] = {"the corpus": ["a leak", "copies"]}
-    assert list(cares_of(PageTop(findings), ["summary"])) == [
+    assert list(cautions_of(PageTop(findings), ["summary"])) == [
         ("1 failed job", "failed"),
         ("2 warnings", "warnings"),
     ]

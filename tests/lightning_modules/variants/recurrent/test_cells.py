@@ -1,6 +1,7 @@
 """Recurrent cells of a user."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -110,7 +111,7 @@ def test_a_cell_with_a_cell_state_equals_the_fused_kernel():
     ("kind", "words"),
     [
         (Stateless, "Stateless lacks forward"),
-        (Doubled, "RuntimeError: mat1 and mat2 shapes cannot be multiplied"),
+        (Doubled, r"short sentences: test_cells\.py, line \d+: RuntimeError: mat1 and mat2 shapes"),
         (NoPair, "short sentences: ValueError: too many values to unpack"),
         (Unsized, "takes 1 positional argument but 3 were given"),
         (nn.GRUCell, "is not derived from lightning_modules.variants.recurrent.cells.Recurrent"),
@@ -122,7 +123,7 @@ def test_a_wrong_cell_ends_with_one_line(kind, words):
         small_model("seq2seq", f"model.cell={name}")
     message = str(caught.value)
     assert message.startswith(f"model.cell={name}: ")
-    assert words in message
+    assert re.search(words, message)
     assert "\n" not in message
 
 
