@@ -30,14 +30,20 @@ def word_accuracy(
     lists of unequal length.
     """
     check_aligned(references=references, hypotheses=hypotheses)
-    counts = np.zeros((len(references), len(FREQUENCY_GROUPS), 3), dtype=np.int64)
-    for row, reference, hypothesis in zip(counts, references, hypotheses, strict=True):
-        matched = Counter(reference) & Counter(hypothesis)
-        for column, words in enumerate((matched.elements(), hypothesis, reference)):
-            groups = [bisect_right(_FREQUENCY_EDGES, frequencies.get(word, 0)) for word in words]
-            row[:, column] = np.bincount(
-                np.array(groups, np.int64), minlength=len(FREQUENCY_GROUPS)
-            )
+    groups = {word: bisect_right(_FREQUENCY_EDGES, times) for word, times in frequencies.items()}
+    pairs = zip(references, hypotheses, strict=True)
+    matched = [(Counter(ref) & Counter(hyp)).elements() for ref, hyp in pairs]
+    shape = len(references), len(FREQUENCY_GROUPS)
+    counts = np.zeros((*shape, 3), dtype=np.int64)
+    for column, lines in enumerate((matched, hypotheses, references)):
+        # One count over all sentences: a call of NumPy for each would take longer.
+        cells = [
+            sentence * len(FREQUENCY_GROUPS) + groups.get(word, 0)
+            for sentence, words in enumerate(lines)
+            for word in words
+        ]
+        found = np.bincount(np.array(cells, np.int64), minlength=counts[..., 0].size)
+        counts[..., column] = found.reshape(shape)
     return counts
 
 

@@ -91,7 +91,9 @@ def _usual_scripts(lines: Sequence[str]) -> set[str]:
 
 def _script(line: str) -> str:
     """Return the script of most letters, such as ``LATIN``; empty without letters."""
-    counts = Counter(map(_script_of_letter, filter(str.isalpha, line)))
+    counts: Counter[str] = Counter()
+    for letter in filter(str.isalpha, dict.fromkeys(line)):  # few letters, each of them often
+        counts[_script_of_letter(letter)] += line.count(letter)
     return counts.most_common(1)[0][0] if counts else ""
 
 

@@ -25,7 +25,7 @@ from datamodules.files import write_json
 from lightning_modules.runs.paths import TRACKER_REPORT
 from lightning_modules.tracking import names
 from lightning_modules.tracking.names import PAGE, PICTURES, TABLES, UPLOADED
-from lightning_modules.tracking.wandb_logger import FailsafeWandbLogger, call_with_timeout
+from lightning_modules.tracking.wandb_run import FailsafeRun, call_with_timeout
 
 log = logging.getLogger(__name__)
 
@@ -97,7 +97,7 @@ def publish_page(page: WandbPage, out: Path, logger: DictConfig, again: str = ""
         log.info("W&B report: once the runs are on a server: %s", again)
         return
     try:
-        report = build_report(page, logger.project, str(run.version))
+        report = build_report(page, logger.project, str(run.run.id))
         log.info("W&B report: %s", call_with_timeout(SAVE_SECONDS, partial(_save, report, out)))
     except Exception as error:
         line = f"W&B does not accept the report ({one_line(error)}); later: {again}"
@@ -116,8 +116,8 @@ def metric_names(systems: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def _log_run(page: WandbPage, out: Path, logger: DictConfig) -> FailsafeWandbLogger:
-    run = FailsafeWandbLogger(
+def _log_run(page: WandbPage, out: Path, logger: DictConfig) -> FailsafeRun:
+    run = FailsafeRun(
         project=logger.project,
         name=page.name,
         group=page.job_type,
@@ -126,13 +126,12 @@ def _log_run(page: WandbPage, out: Path, logger: DictConfig) -> FailsafeWandbLog
         save_dir=logger.save_dir,
         folder=str(out),
         mode=logger.mode,
-        artifacts=False,
         finish_seconds=logger.finish_seconds,
         replace=True,
     )
     run.label([], page.notes)
-    run.log_hyperparams(dict(page.config))
-    run.log_scores(page.summary, 0)
+    run.send(lambda each: each.config.update(dict(page.config), allow_val_change=True))
+    run.log_scores(page.summary)
     if page.lines:
         run.send(partial(_log_chart, lines=page.lines, axis=page.length_axis), SEND_SECONDS)
     run.send(partial(_log_pictures, page=page))

@@ -15,6 +15,7 @@ from lightning_modules.figures.lines import Lines, figures_of, point
 from lightning_modules.metrics.bleu import bleu
 from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.metrics.lengths import THIN
+from lightning_modules.metrics.metric import Array
 from lightning_modules.metrics.resampling import resampled_sums
 from lightning_modules.metrics.sentences import SCORE_BUCKETS, bucket_by_label, bucket_by_score
 from lightning_modules.metrics.systems import System
@@ -29,7 +30,7 @@ from lightning_modules.metrics.word_accuracy import (
     word_accuracy,
 )
 from lightning_modules.metrics.words import tokens
-from sweeps.comparison.evaluation import Evaluation
+from sweeps.comparison.evaluation import EvalGroup, Evaluation
 from sweeps.comparison.score_tables import (
     UNCERTAINTY,
     origin,
@@ -86,28 +87,52 @@ class WordAccuracy(Section):
 
 def _word_rows(evaluation: Evaluation) -> Iterator[list[Cell]]:
     """Yield the scores of every system on words of each frequency, without unused groups."""
+    rows = {}
+    for group in evaluation.groups:
+        counts = _word_counts(evaluation, group)
+        outputs = [each for system in group.systems for each in counts[system.name]]
+        sums = resampled_sums(np.concatenate(outputs, axis=1), evaluation.draws)
+        resampled = precision_recall_f1(sums.reshape(len(sums), -1, len(FREQUENCY_GROUPS), 3))
+        first = 0
+        for system in group.systems:
+            after = first + len(counts[system.name])
+            mean = resampled[:, first:after].mean(1)  # over seeds
+            rows[system.name] = _rows_of(system, counts[system.name], mean)
+            first = after
     for system in evaluation.systems:
-        rule = system.test.rules.target
-        references = tokens(system.test.references, rule)
+        yield from rows[system.name]
+
+
+def _word_counts(evaluation: Evaluation, group: EvalGroup) -> dict[str, list[Array]]:
+    """Return counts of the outputs of each system by its name, ``(sentences, groups * 3)``."""
+    test = group.systems[0].test
+    rule = test.rules.target
+    references = tokens(test.references, rule)
+    counts = {}
+    for system in group.systems:
         frequencies = _frequencies(evaluation, references, system)
-        counts = np.stack(
-            [
-                word_accuracy(references, tokens(output.hypotheses, rule), frequencies)
-                for output in system.outputs
-            ]
-        ).astype(np.float64)  # (seeds, sentences, groups, columns)
-        by_seed = precision_recall_f1(counts.sum(1))  # (seeds, groups, measures)
-        columns = np.concatenate(list(counts.reshape(*counts.shape[:2], -1)), axis=1)
-        sums = resampled_sums(columns, evaluation.draws)
-        resampled = precision_recall_f1(sums.reshape(-1, len(counts), *counts.shape[2:])).mean(1)
-        for group, name in enumerate(FREQUENCY_GROUPS):
-            words = int(counts[0, :, group, -1].sum())
-            estimates = [
-                Estimate.of(by_seed[:, group, measure], resampled[:, group, measure])
-                for measure in range(len(MEASURES))
-            ]
-            if words or any(estimates):
-                yield [system.name, seeds(system), name, words, *estimates]
+        by_output = [
+            word_accuracy(references, tokens(output.hypotheses, rule), frequencies)
+            for output in system.outputs
+        ]
+        counts[system.name] = [
+            each.reshape(len(references), -1).astype(float) for each in by_output
+        ]
+    return counts
+
+
+def _rows_of(system: System, counts: Sequence[Array], resampled: Array) -> Iterator[list[Cell]]:
+    """Yield the rows of a system; ``resampled`` is ``(resamples, groups, measures)``."""
+    sums = np.stack(counts).sum(1).reshape(len(counts), len(FREQUENCY_GROUPS), 3)
+    by_seed = precision_recall_f1(sums)  # (seeds, groups, measures)
+    for group, name in enumerate(FREQUENCY_GROUPS):
+        words = int(sums[0, group, -1])
+        estimates = [
+            Estimate.of(by_seed[:, group, measure], resampled[:, group, measure])
+            for measure in range(len(MEASURES))
+        ]
+        if words or any(estimates):
+            yield [system.name, seeds(system), name, words, *estimates]
 
 
 def _in_training(evaluation: Evaluation) -> bool:

@@ -65,13 +65,17 @@ def test_a_run_without_a_page_was_asked_for_none(tmp_path, caplog):
 
 
 @pytest.mark.parametrize("disabled", [False, True])
-def test_wandb_gets_page_and_pictures_where_it_keeps_anything(disabled):
+def test_wandb_gets_page_and_pictures_where_it_keeps_anything(disabled, tmp_path, monkeypatch):
     from lightning_modules.tracking.wandb_logger import FailsafeWandbLogger
 
     logged: list[dict[str, Any]] = []
-    logger = object.__new__(FailsafeWandbLogger)
-    logger._failed = False
-    logger._run = SimpleNamespace(disabled=disabled, log=logged.append)  # type: ignore[assignment]
+    calls = dict.fromkeys(("define_metric", "finish"), lambda *_, **__: None)
+    run = SimpleNamespace(disabled=disabled, log=logged.append, **calls)
+    monkeypatch.setattr("lightning_modules.tracking.wandb_run._start_run", lambda *_, **__: run)
+    labels: Any = {"project": "p", "name": "n", "group": "g", "job_type": "train", "tags": []}
+    limits: Any = {"mode": "offline", "artifacts": False, "finish_seconds": 4}
+    logger = FailsafeWandbLogger(save_dir=tmp_path, folder=tmp_path, **labels, **limits)
     logger.log_page(RunPage("<p>a page</p>", lambda: DRAWN))
+    assert logger._tracked.recording is not disabled
     assert [set(each) for each in logged] == [{"report", "figures/bleu_by_length"}] * (not disabled)
-    assert not logger._failed
+    logger.close()

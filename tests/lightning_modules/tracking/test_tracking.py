@@ -28,10 +28,11 @@ from lightning_modules.runs.schema import (
     SentenceAttention,
     SubsetScores,
 )
-from lightning_modules.tracking import wandb_logger
+from lightning_modules.tracking import wandb_run
 from lightning_modules.tracking.results import log_test
 from lightning_modules.tracking.trackers import comparison_of
-from lightning_modules.tracking.wandb_logger import FailsafeWandbLogger, new_id
+from lightning_modules.tracking.wandb_logger import FailsafeWandbLogger
+from lightning_modules.tracking.wandb_run import new_id
 from tests.helpers.made_text import corpus
 from tests.helpers.run_folders import scoring_of
 from tests.helpers.wandb_server import WandbServer
@@ -60,17 +61,17 @@ def logged_in(monkeypatch, answer, server="http://127.0.0.1:9"):
 def chosen_at_once(requested="auto"):
     """Choose, and insist on doing so in under three seconds."""
     started = time.perf_counter()
-    chosen = wandb_logger.choose_mode(requested)
+    chosen = wandb_run.choose_mode(requested)
     assert time.perf_counter() - started < 3
     return chosen
 
 
 def test_a_wish_is_followed(monkeypatch):
     logged_in(monkeypatch, AssertionError("login was asked for"))
-    assert wandb_logger.choose_mode("offline")[0] == "offline"
-    assert wandb_logger.choose_mode("disabled")[0] == "disabled"
+    assert wandb_run.choose_mode("offline")[0] == "offline"
+    assert wandb_run.choose_mode("disabled")[0] == "disabled"
     monkeypatch.setenv("WANDB_MODE", "disabled")
-    assert wandb_logger.choose_mode("auto") == ("disabled", "WANDB_MODE")
+    assert wandb_run.choose_mode("auto") == ("disabled", "WANDB_MODE")
 
 
 def test_offline_without_a_login_or_with_a_malformed_key(monkeypatch):
@@ -120,15 +121,15 @@ def test_the_proxy_is_asked(monkeypatch):
 def test_the_command_to_synchronise_can_be_pasted(monkeypatch, tmp_path):
     folder = tmp_path / "a b" / "offline-run-1"
     monkeypatch.setattr("shutil.which", lambda _: "/bin/wandb")
-    assert wandb_logger.sync_command(folder) == f"wandb sync '{folder}'"
-    assert "sync --include-online /" in wandb_logger.sync_command(tmp_path / "run-1")
+    assert wandb_run.sync_command(folder) == f"wandb sync '{folder}'"
+    assert "sync --include-online /" in wandb_run.sync_command(tmp_path / "run-1")
     monkeypatch.setenv("WANDB_BASE_URL", "http://127.0.0.1:8080")
-    command = wandb_logger.sync_command(folder)
+    command = wandb_run.sync_command(folder)
     assert command == f"WANDB_BASE_URL=http://127.0.0.1:8080 wandb sync '{folder}'"
     monkeypatch.setenv("WANDB_BASE_URL", "http://me:secret@127.0.0.1:8080")
-    assert "secret" not in wandb_logger.sync_command(folder)
+    assert "secret" not in wandb_run.sync_command(folder)
     monkeypatch.setattr("shutil.which", lambda _: None)
-    assert "-m wandb sync" in wandb_logger.sync_command(folder)
+    assert "-m wandb sync" in wandb_run.sync_command(folder)
 
 
 class FakeRun:
@@ -174,7 +175,7 @@ def logger_in(save_dir, folder):
 
 def tracked():
     run = FakeRun()
-    with patch.object(wandb_logger, "_start_run", lambda *_, **__: run):
+    with patch.object(wandb_run, "_start_run", lambda *_, **__: run):
         return run, logger_in(Path(), Path())
 
 

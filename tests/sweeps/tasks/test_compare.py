@@ -28,9 +28,15 @@ def test_the_end_of_other_multiruns_leaves_no_comparison(tmp_path):
     assert not (tmp_path / "report.html").exists()
 
 
-def test_the_start_of_a_command_loads_nothing_heavy():
-    heavy = "{'altair', 'torch', 'jinja2', 'numpy', 'pydantic', 'rich'}"
-    code = f"import sys, run; print({heavy} & set(sys.modules))"
+@pytest.mark.parametrize(
+    ("module", "heavy"),
+    [
+        ("run", {"altair", "torch", "jinja2", "numpy", "pydantic", "rich"}),
+        ("sweeps.report.wandb_comparison", {"torch", "pytorch_lightning"}),
+    ],
+)
+def test_what_trains_nothing_loads_nothing_heavy(module, heavy):
+    code = f"import sys, {module}; print({heavy} & set(sys.modules))"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True
     )
