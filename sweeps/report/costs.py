@@ -8,7 +8,8 @@ from lightning_modules.runs.schema import Result
 from sweeps.comparison.collect import Comparison
 from sweeps.comparison.numbers import format_duration, format_size, in_words
 from sweeps.comparison.outputs import RunOutput
-from sweeps.report.headline import Finding, quote
+from sweeps.report.group_tests import quote
+from sweeps.report.headline import Finding
 
 TIMED = 5  # most systems of which a sentence tells the time
 

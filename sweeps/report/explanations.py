@@ -15,7 +15,8 @@ from sweeps.comparison.evaluation import EvalGroup
 from sweeps.comparison.failure_shares import FailureShares
 from sweeps.comparison.numbers import format_estimate, format_number, in_words, p_statement
 from sweeps.comparison.significance_tables import SignificanceTests, differ, leads
-from sweeps.report.headline import BLEU, LISTED, WHOLE, Finding, GroupTests, below, quote, size
+from sweeps.report.group_tests import BLEU, WHOLE, GroupTests, below, quote, size
+from sweeps.report.headline import LISTED, Finding
 
 AER = "aer"  # name of the alignment error
 EXPLAINING = (TranslationKind.UNKNOWN, TranslationKind.SHORT, TranslationKind.LONG)

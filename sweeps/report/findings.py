@@ -8,7 +8,7 @@ from lightning_modules.figures.charts import Chart, Width
 from lightning_modules.metrics.curves import curve_points, format_csv
 from lightning_modules.runs.job import run_label
 from lightning_modules.testing.output_suspicions import suspicions_of_output
-from sweeps.comparison.collect import Comparison
+from sweeps.comparison.collect import Comparison, has_attention
 from sweeps.comparison.conditions import StudyCost
 from sweeps.comparison.evaluation import Evaluation, evaluate_sets
 from sweeps.comparison.failure_shares import FailureShares
@@ -24,7 +24,8 @@ from sweeps.report.explanations import (
     explained_falls,
     right_links,
 )
-from sweeps.report.headline import Finding, GroupTests, answer, group_tests, headline, quote
+from sweeps.report.group_tests import GroupTests, group_tests, quote
+from sweeps.report.headline import Finding, answer, headline
 from sweeps.report.run_headline import run_headline
 from sweeps.report.sentence_cards import Examples, example_sentences
 
@@ -157,7 +158,8 @@ class Findings:
         """What was found about the best system, and about BLEU against length."""
         if self.alone:
             return run_headline(self.evaluation)
-        return headline(self.group_tests, self.comparison.train_limits)
+        plain = {run.name for run in self.comparison.runs if not has_attention(run.result)}
+        return headline(self.group_tests, self.comparison.train_limits, plain)
 
     @cached_property
     def _falls(self) -> list[Finding]:

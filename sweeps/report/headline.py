@@ -4,18 +4,15 @@ A sentence says that systems differ only where a test after Holm's correction sa
 """
 
 import math
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import takewhile
 
 from lightning_modules.metrics.bootstrap import Estimate
-from lightning_modules.metrics.lengths import Bounds
-from lightning_modules.metrics.pair_tests import PairTest, Trend, compare_trends
 from lightning_modules.metrics.systems import System
-from sweeps.comparison.evaluation import EvalGroup, Evaluation
 from sweeps.comparison.numbers import format_estimate, format_number, in_words, p_floor, p_statement
-from sweeps.comparison.significance_tables import SIGNIFICANT, SignificanceTests, differ, leads
+from sweeps.comparison.significance_tables import differ, leads
+from sweeps.report.group_tests import BLEU, WHOLE, GroupTests, LengthLead, below, quote, size
 
 LISTED = 4  # most systems that a sentence lists
 COMPARED = 5  # most systems whose falls the answer compares
@@ -39,132 +36,20 @@ class Finding:
         return f"{self.claim} ({self.test})"
 
 
-def quote(system: System) -> str:
-    """Return the label in quotes, since labels have commas and spaces."""
-    return f"“{system.label}”"
-
-
-BLEU = "bleu"
-WHOLE = "all"  # the name of the whole test set among its parts
-
-
-LengthLead = tuple[Bounds, PairTest]  # a length group, and how two systems differ in this group
-
-
-def size(test: PairTest) -> str:
-    """Return the difference without its sign, with its interval, in decimals that show it."""
-    difference = max(test.difference, -test.difference, key=lambda d: d.value)
-    return format_estimate(difference, next((n for n in (1, 2) if round(difference.value, n)), 3))
-
-
-@dataclass(frozen=True, eq=False)
-class GroupTests:
-    """Systems that translated one test set, and what tests say of their differences."""
-
-    evaluation: Evaluation
-    group: EvalGroup
-    tests: SignificanceTests
-
-    @cached_property
-    def ranked(self) -> list[System]:
-        """The systems with BLEU, the highest first."""
-        scores = {s: self.evaluation.estimate(s, None, BLEU) for s in self.group.systems}
-        known = {system: score.value for system, score in scores.items() if score is not None}
-        return sorted(known, key=lambda system: -known[system])
-
-    @cached_property
-    def bounds(self) -> list[Bounds]:
-        """The length groups with enough sentences to be tested, shortest first."""
-        return [each.bounds for each in self.group.buckets if not each.thin]
-
-    def test(self, first: System, second: System, subset: str) -> PairTest | None:
-        """Return the test on the sentences named ``subset``; None where there is none."""
-        return self.tests.by_pair.get((first.name, second.name, subset))
-
-    def by_length(self, first: System, second: System) -> list[LengthLead]:
-        """Return the tests in the length groups, shortest first."""
-        return [
-            (bounds, found)
-            for bounds in self.bounds
-            if (found := self.test(first, second, bounds.label)) is not None
-        ]
-
-    def bleu(self, system: System, bounds: Bounds | None = None) -> Estimate:
-        """Return BLEU with its interval over sentences, without the deviation over seeds."""
-        estimate = self.evaluation.estimate(system, bounds, BLEU)
-        assert estimate is not None
-        return replace(estimate, deviation=None)
-
-    def named(self, bounds: Bounds) -> str:
-        """Return the name of a length group with its unit."""
-        return self.evaluation.scoring.bucket_name(bounds)
-
-    def tested(self, *tests: PairTest) -> str:
-        """Return how differences were tested, and the largest p-value."""
-        p = p_statement(max(each.p_bootstrap_holm for each in tests), self.tests.floor)
-        return f"paired bootstrap, {p} (Holm, {len(self.tests.tests)} tests)"
-
-    @cached_property
-    def trend(self) -> Trend | None:
-        """The steepest real trend: its first system keeps more of its BLEU with length.
-
-        Those of the best system come first, and of these the ones in which the first system is
-        ahead on the longest sentences: one that translates nothing has nothing to lose.
-        """
-        [metric] = [each for each in self.evaluation.metrics if each.name == BLEU]
-        trends = compare_trends(
-            self.group.systems,
-            self.group.buckets,
-            self.group.subsets[1:],
-            metric,
-            self.evaluation.test_draws,
-        )
-        real = [_rising(each) for each in trends if each.p_holm < SIGNIFICANT]
-        best = self.ranked[0].name
-        of_best = [each for each in real if best in (each.first, each.second)] or real
-        ahead = [each for each in of_best if self._ends_ahead(each)] or of_best
-        return max(ahead, key=lambda each: each.slope.value, default=None)
-
-    def _ends_ahead(self, trend: Trend) -> bool:
-        """Return whether the first system of a trend leads in the longest group."""
-        by_name = {system.name: system for system in self.group.systems}
-        last = self.test(by_name[trend.first], by_name[trend.second], self.bounds[-1].label)
-        return last is not None and leads(last)
-
-    @cached_property
-    def contest(self) -> tuple[System, System]:
-        """The two systems that the findings compare: those of ``trend``, else the two highest."""
-        if self.trend is None:
-            return self.ranked[0], self.ranked[1]
-        by_name = {system.name: system for system in self.group.systems}
-        return by_name[self.trend.first], by_name[self.trend.second]
-
-
-def _rising(trend: Trend) -> Trend:
-    """Return a trend with the system first that gains on the other."""
-    if trend.slope.value >= 0:
-        return trend
-    return replace(trend, first=trend.second, second=trend.first, slope=-trend.slope)
-
-
-def group_tests(evaluation: Evaluation, bleu: SignificanceTests | None) -> list[GroupTests]:
-    """Return the test sets that several systems translated, with their tests; none without."""
-    if bleu is None:
-        return []
-    return [
-        GroupTests(evaluation, group, bleu) for group in evaluation.groups if len(group.systems) > 1
-    ]
-
-
-def headline(groups: Sequence[GroupTests], train_limits: Collection[int]) -> list[Finding]:
+def headline(
+    groups: Sequence[GroupTests],
+    train_limits: Collection[int],
+    without_attention: Collection[str] = (),
+) -> list[Finding]:
     """Return the findings: the best system, BLEU against length, curves that cross.
 
     Of several test sets, each has the finding about its best system alone. ``train_limits`` are
-    the lengths of the longest training sentences, in words.
+    the lengths of the longest training sentences, in words; ``without_attention`` names systems.
     """
     if len(groups) == 1:
         [group] = groups
-        return [*_best(group), *_lengths(group, train_limits), *_crossing(group)]
+        lengths = _lengths(group, train_limits, without_attention)
+        return [*_best(group), *lengths, *_crossing(group)]
     return [
         finding.on(f"test set {number} of {len(groups)}")
         for number, group in enumerate(groups, start=1)
@@ -239,7 +124,9 @@ def _scored(group: GroupTests, systems: Sequence[System]) -> str:
     return in_words(shown)
 
 
-def _lengths(group: GroupTests, train_limits: Collection[int]) -> Iterator[Finding]:
+def _lengths(
+    group: GroupTests, train_limits: Collection[int], without_attention: Collection[str]
+) -> Iterator[Finding]:
     """Say how BLEU of two systems, of which one keeps a larger share, changes with length.
 
     Without a real trend: from which lengths on the best system is ahead of the last.
@@ -273,7 +160,11 @@ def _lengths(group: GroupTests, train_limits: Collection[int]) -> Iterator[Findi
         return
     claim += f". {_ahead(group, gaining, losing, leading)}"
     test += f"; each length group: {group.tested(*(each for _, each in leading))}"
-    yield Finding(claim, test, _falls(group, beyond))
+    plain = [each for each in group.ranked if each.name in without_attention]
+    longer = " (longer than in training)" if beyond else ""
+    over = f"From {first.label} to {group.named(last)}{longer}"
+    told = _falls_with_attention(group, plain[0], over) if len(plain) == 1 else ""
+    yield Finding(claim, test, told or _falls(group, over))
 
 
 def _crossing(group: GroupTests) -> Iterator[Finding]:
@@ -313,11 +204,6 @@ def _change(group: GroupTests, system: System) -> str:
     return f"stays about the same, {shown[0]} and {shown[1]}"
 
 
-def below(one: Estimate, other: Estimate) -> bool:
-    """Return whether the whole interval of one score is below that of another."""
-    return one.high is not None and other.low is not None and one.high < other.low
-
-
 def _leading(group: GroupTests, ahead: System, behind: System) -> list[LengthLead]:
     """Return the length groups from which on a system leads, in each and in all longer ones."""
     found = group.by_length(ahead, behind)
@@ -345,24 +231,63 @@ def _percent_more(slope: Estimate) -> str:
     return f"{value}% [{', '.join(interval)}]" if interval else f"{value}%"
 
 
-def _falls(group: GroupTests, beyond: bool) -> str:
+def _falls(group: GroupTests, over: str) -> str:
     """Return the share of BLEU that systems lose up to the longest group, without intervals.
 
-    The largest first; of many systems, those of ``group.contest``. A fall has disjoint intervals.
+    The largest first; of many systems, those of ``group.contest``.
     """
-    first, last = group.bounds[0], group.bounds[-1]
     systems = group.ranked if len(group.ranked) <= COMPARED else group.contest
-    lost: dict[System, float] = {}
-    for system in systems:
-        start, end = (group.bleu(system, each) for each in (first, last))
-        if below(end, start):
-            lost[system] = 1 - end.value / start.value
-    falls = [
-        f"{lost[each]:.0%} with {quote(each)}" for each in sorted(lost, key=lambda s: -lost[s])
-    ]
+    lost = {each: share for each in systems if (share := _lost(group, each))}
+    falls = [f"{lost[each]:.0%} with {quote(each)}" for each in _most_first(lost)]
     others = [quote(each) for each in systems if each not in lost]
     said = [f"BLEU falls by {in_words(falls)}"] if falls else []
     if others:
         said.append(f"{'no fall' if falls else 'no fall of BLEU'} is shown with {in_words(others)}")
-    longer = ", longer than any training sentence" if beyond else ""
-    return f"From {first.label} to {group.named(last)}{longer}, {'; '.join(said)}"
+    return f"{over}, {'; '.join(said)}"
+
+
+def _falls_with_attention(group: GroupTests, plain: System, over: str) -> str:
+    """Say which systems with attention lose a smaller share of BLEU than the one without.
+
+    A system does so if its trend is real. Nothing if the system without attention loses nothing,
+    or if there are more systems than a sentence takes.
+    """
+    others = [each for each in group.ranked if each != plain]
+    of_plain = _lost(group, plain)
+    if len(others) >= COMPARED or not of_plain:
+        return ""
+    real = {each.first for each in group.real_trends if each.second == plain.name}
+    less = [each for each in others if each.name in real]
+    rest = [each for each in others if each.name not in real]
+    second = group.bounds[1]
+    early = 1 - group.bleu(plain, second).value / group.bleu(plain, group.bounds[0]).value
+    by = f", all of it by {group.named(second)}" if early >= of_plain else ""
+    told = f"{over}, {quote(plain)} loses {of_plain:.0%} of its BLEU{by}. "
+    if not less:
+        return f"{told}No system with attention is shown to lose less: {_shares(group, rest)}"
+    every = {1: "The system", 2: "Both systems"}.get(len(others), f"All {len(others)} systems")
+    who = f"{len(less)} of {len(others)} systems" if rest else every
+    lose = "loses" if len(others) == 1 else "lose"
+    told += f"{who} with attention {lose} less: {_shares(group, less)}"
+    return f"{told}; not shown for {_shares(group, rest)}" if rest else told
+
+
+def _shares(group: GroupTests, systems: Sequence[System]) -> str:
+    """List systems with the share of BLEU that each loses, the largest first."""
+    lost = {each: _lost(group, each) for each in systems}
+    return in_words(
+        [
+            f"{quote(each)} ({lost[each]:.0%})" if lost[each] else f"{quote(each)} (none shown)"
+            for each in _most_first(lost)
+        ]
+    )
+
+
+def _lost(group: GroupTests, system: System) -> float:
+    """Return the share of BLEU lost up to the longest group; 0 unless intervals are disjoint."""
+    start, end = (group.bleu(system, each) for each in (group.bounds[0], group.bounds[-1]))
+    return 1 - end.value / start.value if below(end, start) else 0.0
+
+
+def _most_first(lost: Mapping[System, float]) -> list[System]:
+    return sorted(lost, key=lambda each: -lost[each])

@@ -6,7 +6,8 @@ from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.metrics.lengths import THIN, Bounds
 from sweeps.comparison.evaluation import Evaluation
 from sweeps.comparison.numbers import format_estimate, format_number, in_words
-from sweeps.report.headline import BLEU, Finding
+from sweeps.report.group_tests import BLEU
+from sweeps.report.headline import Finding
 
 TEST = "one training, so that another may come out otherwise"
 

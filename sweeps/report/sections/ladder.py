@@ -8,7 +8,7 @@ from lightning_modules.metrics.lengths import Bounds
 from lightning_modules.metrics.systems import System
 from sweeps.comparison.score_tables import origin, system_column
 from sweeps.comparison.tables import Cell, Column, Table
-from sweeps.report.headline import BLEU, WHOLE, GroupTests
+from sweeps.report.group_tests import BLEU, WHOLE, GroupTests
 from sweeps.report.sections import Section
 from sweeps.report.sections.speed import MEASURES, mean_over
 

@@ -13,7 +13,7 @@ from lightning_modules.metrics.resampling import probability_above
 from lightning_modules.metrics.systems import System
 from sweeps.comparison.score_tables import seeds, system_column
 from sweeps.comparison.tables import Cell, Column, Table
-from sweeps.report.headline import BLEU
+from sweeps.report.group_tests import BLEU
 from sweeps.report.sections import Section
 
 NOTE = (

@@ -22,7 +22,7 @@ from sweeps.comparison.significance_tables import (
 )
 from sweeps.comparison.tables import Table
 from sweeps.report.findings import TESTS_OF_ONE_TRAINING
-from sweeps.report.headline import BLEU, GroupTests
+from sweeps.report.group_tests import BLEU, GroupTests
 from sweeps.report.sections import Section
 from sweeps.report.sections.length_curves import length_lines
 

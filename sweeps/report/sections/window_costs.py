@@ -17,7 +17,7 @@ from sweeps.comparison.numbers import format_interval, format_number
 from sweeps.comparison.score_tables import origin, system_column
 from sweeps.comparison.significance_tables import SignificanceTests
 from sweeps.comparison.tables import Column, Table
-from sweeps.report.headline import BLEU, WHOLE, GroupTests
+from sweeps.report.group_tests import BLEU, WHOLE, GroupTests
 from sweeps.report.sections import Section
 
 GLOBAL = "global"

@@ -22,7 +22,7 @@ from sweeps.report.explanations import (
     explanations,
     right_links,
 )
-from sweeps.report.headline import group_tests
+from sweeps.report.group_tests import group_tests
 from tests.helpers.failing_systems import LENGTHS, cut, looping, system, unknown
 
 

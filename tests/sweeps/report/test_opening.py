@@ -20,7 +20,8 @@ from sweeps.comparison.record import Origin
 from sweeps.comparison.significance_tables import differ, significance_tests
 from sweeps.report.chips import ELSEWHERE, cautions_of, chips_of
 from sweeps.report.findings import ONE_TRAINING, TESTS_OF_ONE_TRAINING
-from sweeps.report.headline import WHOLE, answer, group_tests, headline
+from sweeps.report.group_tests import WHOLE, group_tests
+from sweeps.report.headline import answer, headline
 from sweeps.report.html import render_report
 from sweeps.report.page_top import QUESTION, PageTop
 from sweeps.report.report import make_report
@@ -266,6 +267,7 @@ RATES = {
     "weak": lambda length: 0.5,
     "lost": lambda length: 0.9,
     "parting": lambda length: 0.1 if length <= 10 else 0.4,
+    "early": lambda length: 0.0 if length <= 10 else 0.5 - 0.01 * length,
     "crossing": lambda length: 0.0 if length <= 10 else 0.2,
 }
 """Share of wrong words by the length of the sentence."""
@@ -299,10 +301,10 @@ def system(name, kind, seeds=(1,)):
     return System(name, test, outputs, f"the {name}, labelled")
 
 
-def findings(*systems, limits=()):
+def findings(*systems, limits=(), plain=()):
     evaluation = evaluate(systems, LENGTHS)
     tests = significance_tests(evaluation)
-    return headline(group_tests(evaluation, tests.get("bleu")), limits)
+    return headline(group_tests(evaluation, tests.get("bleu")), limits, plain)
 
 
 def test_a_translation_without_a_model_above_all_systems_is_named(tmp_path):
@@ -369,7 +371,7 @@ def test_lengths_beyond_those_of_training_are_told():
         claim = findings(*systems, limits=[limit])[1].claim
         assert (f"21–30 words (training sentences have at most {limit}), " in claim) == is_beyond
         short = findings(*systems, limits=[limit])[1].short
-        beyond = "From 1–10 to 21–30 words, longer than any training sentence, BLEU falls by "
+        beyond = "From 1–10 to 21–30 words (longer than in training), BLEU falls by "
         assert short.startswith(beyond) == is_beyond
 
 
@@ -478,6 +480,36 @@ def test_the_answer_has_the_largest_fall_first_and_two_of_many_systems():
     many = kinds | dict.fromkeys("def", "weak")
     told = answer(findings(*(system(name, kind) for name, kind in many.items())))
     assert re.findall(r"the (\w), labelled", told or "") == ["b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "told"),
+    [
+        (("steeper", "falling"), "The system with attention loses less: {b}."),
+        (("steeper", "falling", "steady"), "Both systems with attention lose less: {b} and {c}."),
+        (
+            ("falling", "steady", "steeper"),
+            "1 of 2 systems with attention lose less: {b}; not shown for {c}.",
+        ),
+        (("falling", "steeper"), "No system with attention is shown to lose less: {b}."),
+    ],
+)
+def test_systems_with_attention_are_compared_with_the_one_without(kinds, told):
+    systems = [system(name, kind) for name, kind in zip("abc", kinds, strict=False)]
+    found = answer(findings(*systems, plain=["a"])) or ""
+    start = r"From 1–10 to 21–30 words, “the a, labelled” loses \d+% of its BLEU\. "
+    shares = {name: rf"“the {name}, labelled” \((\d+%|none shown)\)" for name in "bc"}
+    assert re.fullmatch(start + told.format(**shares), found), found
+    # Nothing of the kind where several systems, or none, have no attention.
+    for plain in ((), ["a", "b"]):
+        assert "with attention" not in (answer(findings(*systems, plain=plain)) or "")
+
+
+@pytest.mark.parametrize(("kind", "told"), [("early", True), ("falling", False)])
+def test_a_fall_that_ends_early_is_told(kind, told):
+    found = answer(findings(system("a", kind), system("b", "steady"), plain=["a"])) or ""
+    assert re.search(r" loses \d+% of its BLEU(, all of it by 11–20 words)?\. ", found)
+    assert (", all of it by 11–20 words. " in found) == told
 
 
 def test_without_curves_that_part_the_answer_names_the_best_system():

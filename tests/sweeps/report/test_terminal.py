@@ -17,7 +17,7 @@ from sweeps.comparison.conditions import Condition
 from sweeps.comparison.evaluation import evaluate
 from sweeps.report.alarms import Alarms
 from sweeps.report.findings import Findings
-from sweeps.report.headline import size
+from sweeps.report.group_tests import size
 from sweeps.report.terminal import FOR_PAGE, MOST_LINES, alarm_lines, print_findings, shorten
 from tests.helpers.made_text import corrupted, made_references, translated
 from tests.helpers.run_folders import scoring_of
