@@ -52,6 +52,14 @@ def _conditions(top: PageTop, sections: Collection[str]) -> Iterator[Chip]:
         yield Chip(words if top.broken else f"fair: {words}", target)
 
 
+def _half(top: PageTop) -> str:
+    """Say how long most training sentences are, where all runs have the same and it is known."""
+    known = [result.data.statistics for result in top.results]
+    halves = {each and each.splits["train"]["source"].in_words.median for each in known}
+    [median, *others] = halves
+    return "" if others or median is None else f", half of at most {median} words"
+
+
 def _amounts(top: PageTop, sections: Collection[str]) -> Iterator[Chip]:
     """Yield seeds, corpus, budget and time of trainings; nothing for files."""
     if not top.results:
@@ -62,7 +70,8 @@ def _amounts(top: PageTop, sections: Collection[str]) -> Iterator[Chip]:
     sizes = sorted({result.data.pairs.get("train", 0) for result in top.results})
     if sizes[0]:
         pairs = " to ".join(f"{size:,}" for size in dict.fromkeys((sizes[0], sizes[-1])))
-        yield Chip(f"{pairs} training pairs", _part("data", sections))
+        half = _half(top) if len(sizes) == 1 else ""
+        yield Chip(f"{pairs} training pairs{half}", _part("data", sections))
     for budget in top.budgets:
         yield Chip(budget, _part("learning", sections))
     if time := time_range(top.findings.comparison):

@@ -26,7 +26,7 @@ from sweeps.report.html import render_report
 from sweeps.report.page_top import QUESTION, PageTop
 from sweeps.report.report import make_report
 from sweeps.tasks.compare import build_comparison
-from tests.helpers.made_text import statistics_of
+from tests.helpers.made_text import corpus, statistics_of
 from tests.helpers.pages import texts, without_pictures
 from tests.helpers.run_folders import (
     CONFIG,
@@ -126,6 +126,12 @@ def test_chips_say_what_the_answer_rests_on_and_where_more_stands(tmp_path):
     assert first == ("the comparison is not fair (parameters NOT HELD)", "not-held")
     words = [chip.words for chip in chips_of(PageTop(findings_of(fair[:1])), [])]
     assert not [each for each in words if "seed" in each or "fair" in each]
+
+
+def test_training_pairs_say_how_long_half_of_them_are(tmp_path):
+    runs = [make_run(tmp_path / name, name, data=corpus("a" * 12)) for name in ("none", "luong")]
+    words = [chip.words for chip in chips_of(PageTop(findings_of(runs)), [])]
+    assert "60,000 training pairs, half of at most 5 words" in words
 
 
 def test_what_needs_care_is_counted(tmp_path):
