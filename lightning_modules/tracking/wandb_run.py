@@ -33,6 +33,7 @@ Answer = TypeVar("Answer")
 PROBE_SECONDS = 2.0
 INIT_SECONDS = {"auto": 3.0, "online": 20.0}
 """Time limit for the server to accept a run; longer if the user asks for ``online``."""
+LOCAL_SECONDS = 60.0  # of a start without a server, which is slow on a busy machine only
 LONGEST_NAME = 40  # most characters of a run's name in its id
 
 
@@ -164,17 +165,18 @@ def _start_run(
             id=known or new_id(labels["name"]),
             resume="allow" if known and not replace else None,  # else W&B writes a known run anew
             reinit="create_new",
-            settings=_settings(mode, finish_seconds),
             **labels,
         )
+        local = _settings(LOCAL_SECONDS, finish_seconds)
         chosen, reason = choose_mode(mode)
+        asking = _settings(INIT_SECONDS[mode], finish_seconds) if chosen == "online" else local
         try:
-            run = start(mode=chosen)
+            run = start(mode=chosen, settings=asking)
         except Exception as error:
             if mode != "auto" or chosen == "offline":
                 raise
             chosen, reason = "offline", one_line(error)
-            run = start(mode=chosen)
+            run = start(mode=chosen, settings=local)
         write_tracker_id(folder, str(run.id))
     except Exception as error:
         raise UserError(
@@ -188,11 +190,11 @@ def _start_run(
     return run
 
 
-def _settings(mode: Mode, finish_seconds: float) -> wandb.Settings:
+def _settings(init_seconds: float, finish_seconds: float) -> wandb.Settings:
     return wandb.Settings(
         silent=True,
         console="off",
-        init_timeout=INIT_SECONDS.get(mode, 3.0),
+        init_timeout=init_seconds,
         finish_timeout=finish_seconds,
         finish_timeout_raises=True,
         # What W&B itself notes of command line and repository may hold a password.

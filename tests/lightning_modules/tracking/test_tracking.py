@@ -136,7 +136,7 @@ class FakeRun:
     """Records the calls on a run; ``act`` can make a call fail or hang."""
 
     project, id, dir = "p", "i", "/outputs/wandb/offline-run-i/files"
-    name, offline, disabled = "luong-1", True, False
+    name, offline, disabled, url = "luong-1", True, False, "http://127.0.0.1:9/luong-1"
 
     def __init__(self):
         self.summary, self.logged, self.ended, self.lines = {}, [], [], []
@@ -167,9 +167,9 @@ def no_more_log_lines():
     root.handlers[:] = before
 
 
-def logger_in(save_dir, folder):
+def logger_in(save_dir, folder, mode="offline"):
     labels: Any = {"project": "p", "name": "n", "group": "g", "job_type": "train", "tags": []}
-    limits: Any = {"mode": "offline", "artifacts": False, "finish_seconds": 4}
+    limits: Any = {"mode": mode, "artifacts": False, "finish_seconds": 4}
     return FailsafeWandbLogger(save_dir=save_dir, folder=folder, **labels, **limits)
 
 
@@ -177,6 +177,32 @@ def tracked():
     run = FakeRun()
     with patch.object(wandb_run, "_start_run", lambda *_, **__: run):
         return run, logger_in(Path(), Path())
+
+
+@pytest.mark.parametrize(
+    ("found", "accepts", "limits"),
+    [
+        (("offline", "not logged in"), True, [("offline", 60)]),
+        (("online", "logged in"), True, [("online", 3)]),
+        (("online", "logged in"), False, [("online", 3), ("offline", 60)]),
+    ],
+)
+def test_a_busy_machine_has_a_minute_to_start_a_run_and_a_server_three_seconds(
+    tmp_path, monkeypatch, found, accepts, limits
+):
+    run, given = FakeRun(), []
+
+    def init(mode, settings, **_):
+        given.append((mode, settings.init_timeout))
+        if mode == "online" and not accepts:
+            raise TimeoutError("no answer")
+        return run
+
+    monkeypatch.setattr(wandb, "init", init)
+    monkeypatch.setattr(wandb, "setup", lambda settings: None)
+    monkeypatch.setattr(wandb_run, "choose_mode", lambda _: found)
+    logger_in(tmp_path, tmp_path, mode="auto")
+    assert given == limits
 
 
 def fail():
