@@ -100,6 +100,7 @@ def failure_table(failures: FailureShares) -> Table:
         origin(evaluation),
         "Each translation is of one kind; docs/reference/evaluation.md has the thresholds. Of "
         f"several seeds, means. {UNCERTAINTY}",
+        within="lengths",
     )
 
 

@@ -5,7 +5,7 @@ import html
 import io
 import json
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -124,8 +124,8 @@ def as_latex(table: Table) -> str:
     """
     cut = _first_rows(table)
     columns = [
-        _latex_column(column, [row[p] for row in table.rows])
-        for p, column in enumerate(table.columns)
+        _latex_column(column, cells, best)
+        for (column, cells), best in zip(table.by_column, table.best, strict=True)
     ]
     rows = [
         line
@@ -155,8 +155,7 @@ class _LatexCell(NamedTuple):
     best: bool
 
 
-def _latex_column(column: Column, cells: Sequence[Cell]) -> list[_LatexCell]:
-    best = set(column.best_rows(cells))
+def _latex_column(column: Column, cells: Sequence[Cell], best: Collection[int]) -> list[_LatexCell]:
     made = []
     for number, cell in enumerate(cells):
         shown, beneath = column.shown(cell), ""

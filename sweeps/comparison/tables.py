@@ -75,6 +75,8 @@ class Table:
     origin: Mapping[str, str | int]
     """Settings that the numbers depend on: signature, seed and number of resamples, sentences, …"""
     note: str = ""  # explanation that a reader needs to understand the numbers
+    within: str = ""
+    """Key of the column, such as lengths, in each of whose values rows have a best; empty: none."""
 
     def __post_init__(self) -> None:
         """Check that every row has a cell for every column."""
@@ -94,6 +96,22 @@ class Table:
         """Each column with its cells."""
         for place, column in enumerate(self.columns):
             yield column, [row[place] for row in self.rows]
+
+    @property
+    def best(self) -> list[set[int]]:
+        """The numbers of the rows with the best value of each column, if it has one."""
+        places = [place for place, each in enumerate(self.columns) if each.key == self.within]
+        groups: dict[tuple[Cell, ...], list[int]] = {}
+        for number, row in enumerate(self.rows):
+            groups.setdefault(tuple(row[place] for place in places), []).append(number)
+        return [
+            {
+                rows[place]
+                for rows in groups.values()
+                for place in column.best_rows([cells[number] for number in rows])
+            }
+            for column, cells in self.by_column
+        ]
 
     @property
     def titles(self) -> list[str]:

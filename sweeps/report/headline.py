@@ -249,16 +249,16 @@ def _falls(group: GroupTests, over: str) -> str:
 def _falls_with_attention(group: GroupTests, plain: System, over: str) -> str:
     """Say which systems with attention lose a smaller share of BLEU than the one without.
 
-    A system does so if its trend is real. Nothing if the system without attention loses nothing,
-    or if there are more systems than a sentence takes.
+    A system does so if its trend is real too. Nothing if the system without attention loses
+    nothing, or if there are more systems than a sentence takes.
     """
     others = [each for each in group.ranked if each != plain]
     of_plain = _lost(group, plain)
     if len(others) >= COMPARED or not of_plain:
         return ""
     real = {each.first for each in group.real_trends if each.second == plain.name}
-    less = [each for each in others if each.name in real]
-    rest = [each for each in others if each.name not in real]
+    less = [each for each in others if each.name in real and _lost(group, each) < of_plain]
+    rest = [each for each in others if each not in less]
     second = group.bounds[1]
     early = 1 - group.bleu(plain, second).value / group.bleu(plain, group.bounds[0]).value
     by = f", all of it by {group.named(second)}" if early >= of_plain else ""

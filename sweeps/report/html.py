@@ -114,7 +114,7 @@ class PageCell(NamedTuple):
 
 def page_cells(table: Table) -> list[list[PageCell]]:
     """Return the rows that the page shows of a table, ready to be sorted."""
-    leading = [set(column.best_rows(cells)) for column, cells in table.by_column]
+    leading = table.best
     return [
         [
             _page_cell(column, cell, number in best)

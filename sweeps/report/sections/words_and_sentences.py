@@ -92,12 +92,12 @@ def _word_rows(evaluation: Evaluation) -> Iterator[list[Cell]]:
         counts = _word_counts(evaluation, group)
         outputs = [each for system in group.systems for each in counts[system.name]]
         sums = resampled_sums(np.concatenate(outputs, axis=1), evaluation.draws)
-        resampled = precision_recall_f1(sums.reshape(len(sums), -1, len(FREQUENCY_GROUPS), 3))
+        by_output = sums.reshape(len(sums), len(outputs), len(FREQUENCY_GROUPS), 3)
         first = 0
         for system in group.systems:
             after = first + len(counts[system.name])
-            mean = resampled[:, first:after].mean(1)  # over seeds
-            rows[system.name] = _rows_of(system, counts[system.name], mean)
+            resampled = precision_recall_f1(by_output[:, first:after]).mean(1)  # over seeds
+            rows[system.name] = _rows_of(system, counts[system.name], resampled)
             first = after
     for system in evaluation.systems:
         yield from rows[system.name]
@@ -116,7 +116,7 @@ def _word_counts(evaluation: Evaluation, group: EvalGroup) -> dict[str, list[Arr
             for output in system.outputs
         ]
         counts[system.name] = [
-            each.reshape(len(references), -1).astype(float) for each in by_output
+            each.reshape(len(references), -1).astype(np.float64) for each in by_output
         ]
     return counts
 
@@ -173,6 +173,7 @@ def _word_table(evaluation: Evaluation) -> Table:
         origin(evaluation) | {"tokenizer": "/".join(_tokenizers(evaluation))},
         "A word is right where its sentence's reference has it, each once. "
         f"{UNCERTAINTY} Groups that a resample may lack have no interval.",
+        within="group",
     )
 
 

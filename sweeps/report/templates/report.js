@@ -123,13 +123,19 @@ function follow(contents) {
   wide.addEventListener("change", fit);
   const links = new Map([...contents.querySelectorAll("a")]
     .map(link => [document.getElementById(link.hash.slice(1)), link]));
+  const parts = [...links.keys()];
   const shown = new Set();
+  const mark = () => { // at the end, the last part, which may never reach the upper half
+    const atEnd = innerHeight + scrollY >= document.documentElement.scrollHeight - 2;
+    const read = atEnd ? parts.at(-1) : parts.find(part => shown.has(part));
+    for (const [part, link] of links) link.ariaCurrent = part === read ? "true" : null;
+  };
   const observer = new IntersectionObserver(entries => {
     for (const {target, isIntersecting} of entries) shown[isIntersecting ? "add" : "delete"](target);
-    const first = [...links.keys()].find(part => shown.has(part));
-    for (const [part, link] of links) link.ariaCurrent = part === first ? "true" : null;
+    mark();
   }, {rootMargin: "0px 0px -60% 0px"});
-  for (const part of links.keys()) observer.observe(part);
+  for (const part of parts) observer.observe(part);
+  addEventListener("scroll", mark, {passive: true});
 }
 
 if (contents) follow(contents);

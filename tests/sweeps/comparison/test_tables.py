@@ -5,6 +5,7 @@ import io
 import json
 import re
 import unicodedata
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -345,6 +346,24 @@ def test_a_character_that_the_fonts_lack_is_named():
     assert latex_text("机").startswith("U+673A")
     assert latex_text("ế é ï") == r"\'{\^{e}} \'{e} \"{\i}"
     assert latex_text("\u22121") == r"\ensuremath{-}1"
+
+
+def test_rows_of_different_lengths_do_not_compete():
+    columns = [
+        Column("system", "system"),
+        Column("lengths", "lengths"),
+        Column("bleu", "BLEU", "estimate", best=1),
+        Column("ter", "TER", "number", best=-1),
+    ]
+    rows = [
+        ["a", "1–10", Estimate(60.0), 30.0],
+        ["b", "1–10", Estimate(50.0), 20.0],
+        ["a", "11–20", Estimate(10.0), 90.0],
+        ["b", "11–20", Estimate(20.0), 90.0],
+    ]
+    table = paper_table(columns, rows)
+    assert table.best == [set(), set(), {0}, {1}]
+    assert replace(table, within="lengths").best == [set(), set(), {0, 3}, {1}]
 
 
 def test_numbers_stand_on_the_right_and_the_best_of_a_column_is_bold():

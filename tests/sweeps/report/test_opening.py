@@ -241,6 +241,10 @@ def test_the_contents_stay_beside_a_wide_page_and_mark_what_is_read(opened):
     marked = "return [...document.querySelectorAll('nav [aria-current]')].map(a => a.hash)"
     WebDriverWait(opened, 20).until(lambda page: page.execute_script(marked) == ["#section-speed"])
     assert opened.execute_script(place)["top"] == before["top"]
+    opened.execute_script("scrollTo(0, document.documentElement.scrollHeight)")
+    last = "return [...document.querySelectorAll('nav a')].at(-1).hash"
+    end = [opened.execute_script(last)]
+    WebDriverWait(opened, 20).until(lambda page: page.execute_script(marked) == end)
     size |= {"width": 390, "height": 844, "mobile": True}
     opened.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     closed = "return !document.querySelector('nav details').open"
