@@ -18,7 +18,7 @@ from lightning_modules.runs.schema import Data, SentenceAttention
 from lightning_modules.tracking.names import PAGE, PICTURES, STEP
 from lightning_modules.tracking.run_page import RunPage
 from lightning_modules.tracking.trackers import Tracker
-from lightning_modules.tracking.wandb_run import FailsafeRun, Mode
+from lightning_modules.tracking.wandb_run import FailsafeRun
 
 SEND_SECONDS = 4.0
 """Time limit of a table or an artifact of a training, for which W&B calls the server at once."""
@@ -30,27 +30,13 @@ INPUTS = ("dataset", "tokenizers")  # types of the artifacts that a run was made
 
 
 class FailsafeWandbLogger(WandbLogger, Tracker):
-    """The logger of ``conf/logger/wandb.yaml``, which explains the arguments; see ``FailsafeRun``.
+    """The logger of ``conf/logger/wandb.yaml``, which explains the arguments.
 
-    Raises ``UserError`` if no run can be started in the ``mode``.
+    ``more`` are those of ``FailsafeRun``. Raises ``UserError`` if no run can be started.
     """
 
-    def __init__(
-        self,
-        project: str,
-        name: str,
-        group: str,
-        job_type: str,
-        tags: Sequence[str],
-        save_dir: str,
-        folder: str,
-        mode: Mode,
-        artifacts: bool,
-        finish_seconds: float,
-    ) -> None:
-        self._tracked = FailsafeRun(
-            project, name, group, job_type, tags, save_dir, folder, mode, finish_seconds
-        )
+    def __init__(self, project: str, save_dir: str, artifacts: bool, **more: Any) -> None:
+        self._tracked = FailsafeRun(project=project, save_dir=save_dir, **more)
         self.send = self._tracked.send
         WandbLogger.__init__(self, project=project, save_dir=save_dir, experiment=self._tracked.run)
         self.artifacts = artifacts

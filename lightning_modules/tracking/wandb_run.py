@@ -33,7 +33,7 @@ Answer = TypeVar("Answer")
 PROBE_SECONDS = 2.0
 INIT_SECONDS = {"auto": 3.0, "online": 20.0}
 """Time limit for the server to accept a run; longer if the user asks for ``online``."""
-LOCAL_SECONDS = 60.0  # of a start without a server, which is slow on a busy machine only
+LOCAL_SECONDS = 60.0  # time limit without a server; only a busy machine needs so long
 LONGEST_NAME = 40  # most characters of a run's name in its id
 
 
@@ -169,9 +169,10 @@ def _start_run(
         )
         local = _settings(LOCAL_SECONDS, finish_seconds)
         chosen, reason = choose_mode(mode)
-        asking = _settings(INIT_SECONDS[mode], finish_seconds) if chosen == "online" else local
+        online = chosen == "online"
+        settings = _settings(INIT_SECONDS[mode], finish_seconds) if online else local
         try:
-            run = start(mode=chosen, settings=asking)
+            run = start(mode=chosen, settings=settings)
         except Exception as error:
             if mode != "auto" or chosen == "offline":
                 raise

@@ -76,7 +76,8 @@ class Table:
     """Settings that the numbers depend on: signature, seed and number of resamples, sentences, …"""
     note: str = ""  # explanation that a reader needs to understand the numbers
     within: str = ""
-    """Key of the column, such as lengths, in each of whose values rows have a best; empty: none."""
+    """Key of a column, such as ``lengths``: rows compete with those of the same value there alone.
+    Empty: with all rows."""
 
     def __post_init__(self) -> None:
         """Check that every row has a cell for every column."""

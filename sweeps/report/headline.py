@@ -265,8 +265,8 @@ def _falls_with_attention(group: GroupTests, plain: System, over: str) -> str:
     told = f"{over}, {quote(plain)} loses {of_plain:.0%} of its BLEU{by}. "
     if not less:
         return f"{told}No system with attention is shown to lose less: {_shares(group, rest)}"
-    every = {1: "The system", 2: "Both systems"}.get(len(others), f"All {len(others)} systems")
-    who = f"{len(less)} of {len(others)} systems" if rest else every
+    every = {1: "The system", 2: "Both"}.get(len(others), f"All {len(others)}")
+    who = f"{len(less)} of {len(others)}" if rest else every
     lose = "loses" if len(others) == 1 else "lose"
     told += f"{who} with attention {lose} less: {_shares(group, less)}"
     return f"{told}; not shown for {_shares(group, rest)}" if rest else told

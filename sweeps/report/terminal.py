@@ -79,7 +79,7 @@ OTHER_STATES: dict[State, tuple[str, str]] = {
 """Words for conditions in other states: for one condition, and for several."""
 MOST_JOBS, MOST_CONDITIONS = 2, 3  # failed jobs and broken conditions that are named
 LONGEST_LABEL, LONGEST_FOLDER, LONGEST_TEXT = 40, 50, 130  # characters
-LONGEST_ANSWER = 330  # characters, where no failed job takes its place
+LONGEST_ANSWER = 320  # characters: four lines, where no failed job takes its place
 LONGEST_ERRORS = 200  # characters of all errors of failed jobs
 
 

@@ -65,17 +65,22 @@ def test_a_run_without_a_page_was_asked_for_none(tmp_path, caplog):
 
 
 @pytest.mark.parametrize("disabled", [False, True])
-def test_wandb_gets_page_and_pictures_where_it_keeps_anything(disabled, tmp_path, monkeypatch):
+def test_wandb_gets_page_and_pictures_where_it_keeps_anything(
+    disabled, tmp_path, monkeypatch, caplog
+):
+    import wandb
+
     from lightning_modules.tracking.wandb_logger import FailsafeWandbLogger
 
     logged: list[dict[str, Any]] = []
     calls = dict.fromkeys(("define_metric", "finish"), lambda *_, **__: None)
-    run = SimpleNamespace(disabled=disabled, log=logged.append, **calls)
-    monkeypatch.setattr("lightning_modules.tracking.wandb_run._start_run", lambda *_, **__: run)
+    run = SimpleNamespace(id="run-1", disabled=disabled, log=logged.append, **calls)
+    monkeypatch.setattr(wandb, "init", lambda **_: run)
+    monkeypatch.setattr(wandb, "setup", lambda **_: None)
     labels: Any = {"project": "p", "name": "n", "group": "g", "job_type": "train", "tags": []}
-    limits: Any = {"mode": "offline", "artifacts": False, "finish_seconds": 4}
-    logger = FailsafeWandbLogger(save_dir=tmp_path, folder=tmp_path, **labels, **limits)
+    limits: Any = {"mode": "disabled", "artifacts": False, "finish_seconds": 4}
+    logger = FailsafeWandbLogger(save_dir=str(tmp_path), folder=str(tmp_path), **labels, **limits)
     logger.log_page(RunPage("<p>a page</p>", lambda: DRAWN))
-    assert logger._tracked.recording is not disabled
-    assert [set(each) for each in logged] == [{"report", "figures/bleu_by_length"}] * (not disabled)
     logger.close()
+    assert [set(each) for each in logged] == [{"report", "figures/bleu_by_length"}] * (not disabled)
+    assert "W&B stopped" not in caplog.text
