@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 import altair as alt
@@ -25,8 +25,8 @@ from lightning_modules.metrics.failures import TranslationKind
 from lightning_modules.metrics.lengths import Bounds
 
 LOOKS: Mapping[TranslationKind, tuple[str, str]] = {
-    TranslationKind.RIGHT: ("#e4ece7", "#1c2430"),
-    TranslationKind.WRONG: ("#b4bec7", "#1c2430"),
+    TranslationKind.RIGHT: ("#79b894", "#1c2430"),
+    TranslationKind.WRONG: ("#cfd6dc", "#1c2430"),
     TranslationKind.UNKNOWN: ("#75508f", "#ffffff"),
     TranslationKind.SHORT: ("#6fb0dd", "#1c2430"),
     TranslationKind.LONG: ("#a84300", "#ffffff"),
@@ -169,7 +169,7 @@ def _axis(bands: Bands, room: float | None) -> alt.Axis:
     """Return the axis of lengths; in a file the outer names end with the plot, beside others."""
     places = _rounded(bands)
     if room is not None:
-        places = list(_named(places, _ends(bands), room))
+        places = _named(places, _ends(bands), room)
     names = ", ".join(f"'{place:g}': '{each.label}'" for each, place in places)
     return alt.Axis(
         values=[place for _, place in places],
@@ -183,16 +183,20 @@ def _axis(bands: Bands, room: float | None) -> alt.Axis:
 
 def _named(
     places: Sequence[tuple[Bounds, float]], ends: Sequence[float], room: float
-) -> Iterator[tuple[Bounds, float]]:
-    """Yield the groups that have room for their names: the first and last, then from the left."""
+) -> Sequence[tuple[Bounds, float]]:
+    """Return every group, or every second one and so on, so that their names do not touch."""
     size, scale = style_of(room).type, room / (ends[1] - ends[0])
-    taken: list[tuple[float, float]] = []
-    for bounds, place in dict.fromkeys([places[0], places[-1], *places]):
-        middle, wide = (place - ends[0]) * scale, text_width(bounds.label, size)
-        left = min(max(middle - wide / 2, 0.0), room - wide)
-        if all(left >= end + size / 2 or left + wide <= start - size / 2 for start, end in taken):
-            taken.append((left, left + wide))
-            yield bounds, place
+
+    def apart(named: Sequence[tuple[Bounds, float]]) -> bool:
+        drawn = []
+        for bounds, place in named:
+            middle, wide = (place - ends[0]) * scale, text_width(bounds.label, size)
+            left = min(max(middle - wide / 2, 0.0), room - wide)
+            drawn.append((left, left + wide))
+        return all(right >= end + size / 2 for (_, end), (right, _) in pairwise(drawn))
+
+    steps = (places[::step] for step in range(1, len(places) + 1))
+    return next(filter(apart, steps))
 
 
 def _rounded(bands: Bands) -> list[tuple[Bounds, float]]:

@@ -18,7 +18,7 @@ from lightning_modules.metrics.failures import (
 from lightning_modules.metrics.lengths import Bounds
 from lightning_modules.metrics.systems import Output, System
 from sweeps.comparison.evaluation import Evaluation
-from sweeps.comparison.score_tables import UNCERTAINTY, origin, seeds, system_column
+from sweeps.comparison.score_tables import origin, seeds, system_column, uncertainty
 from sweeps.comparison.tables import Cell, Column, Table
 
 
@@ -99,7 +99,7 @@ def failure_table(failures: FailureShares) -> Table:
         rows,
         origin(evaluation),
         "Each translation is of one kind; docs/reference/evaluation.md has the thresholds. Of "
-        f"several seeds, means. {UNCERTAINTY}",
+        f"several seeds, means. {uncertainty(evaluation)}",
         within="lengths",
     )
 

@@ -15,10 +15,13 @@ from sweeps.comparison.tables import Cell, Column, Table
 
 ALIGNMENT = {"aer", "precision", "recall"}
 ATTENTION = {*ALIGNMENT, "entropy", "distance", "coverage"}
-UNCERTAINTY = (
-    "In brackets the 95% bootstrap interval over test sentences; after ± the standard deviation "
-    "over seeds."
-)
+
+
+def uncertainty(evaluation: Evaluation) -> str:
+    """Return what brackets and ± mean in the tables of an evaluation; one seed has no ±."""
+    said = "In brackets the 95% bootstrap interval over test sentences"
+    several = any(len(system.outputs) > 1 for system in evaluation.systems)
+    return f"{said}; after ± the standard deviation over seeds." if several else f"{said}."
 
 
 def system_column(systems: Iterable[System], key: str = "system", title: str = "system") -> Column:
@@ -73,7 +76,7 @@ def subset_scores(
     columns += [Column("sentences", "sentences", "count"), *map(_estimate_column, metrics)]
     names = [metric.name for metric in metrics]
     if rows:
-        yield Table(name, title, columns, rows, origin(evaluation, *names), UNCERTAINTY)
+        yield Table(name, title, columns, rows, origin(evaluation, *names), uncertainty(evaluation))
 
 
 def origin(evaluation: Evaluation, *metrics: str) -> dict[str, str | int]:
@@ -170,11 +173,12 @@ def main_tables(evaluation: Evaluation) -> Iterator[Table]:
     title = "BLEU on all test sentences, on the shortest and on the longest"
     note = MEANING if len(shown) > len(evaluation.systems) else ""
     about = origin(evaluation, bleu.name)
-    yield Table("main", title, columns, rows, about, f"{UNCERTAINTY} {note}".strip())
+    yield Table("main", title, columns, rows, about, f"{uncertainty(evaluation)} {note}".strip())
 
 
 def _note(evaluation: Evaluation, shown: Sequence[tuple[System, str | None]]) -> str:
-    return f"{UNCERTAINTY} {MEANING}" if len(shown) > len(evaluation.systems) else UNCERTAINTY
+    said = uncertainty(evaluation)
+    return f"{said} {MEANING}" if len(shown) > len(evaluation.systems) else said
 
 
 def _estimate_column(metric: Metric) -> Column:
@@ -226,7 +230,7 @@ def trends(evaluation: Evaluation) -> Table:
         origin(evaluation, "bleu"),
         "The slope is that of the least-squares line through the buckets, weighted by their "
         f"sentences; buckets with fewer than {THIN} sentences are left out. A dash before the mean "
-        f"length of the last bucket: BLEU does not fall so far. {UNCERTAINTY}",
+        f"length of the last bucket: BLEU does not fall so far. {uncertainty(evaluation)}",
     )
 
 

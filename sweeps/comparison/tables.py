@@ -1,6 +1,6 @@
 """Tables with the origin of their numbers."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -140,7 +140,20 @@ class Table:
     @property
     def origin_text(self) -> str:
         """The origin in one line."""
-        return _one_line("; ".join(f"{key} {value}" for key, value in self.origin.items()))
+        return _in_one_line(self.origin.items())
+
+    @property
+    def page_origin(self) -> str:
+        """The origin in one line, without what the page says once, under its method."""
+        return _in_one_line(pair for pair in self.origin.items() if pair[0] not in SAID_ONCE)
+
+
+SAID_ONCE = ("signature", "resamples", "resampling seed")
+"""Parts of an origin that the method of a page has."""
+
+
+def _in_one_line(origin: Iterable[tuple[str, str | int]]) -> str:
+    return _one_line("; ".join(f"{key} {value}" for key, value in origin))
 
 
 def _one_line(text: str) -> str:

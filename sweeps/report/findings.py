@@ -16,7 +16,7 @@ from sweeps.comparison.numbers import in_words
 from sweeps.comparison.record import Origin
 from sweeps.comparison.significance_tables import SignificanceTests, conclusions, significance_tests
 from sweeps.comparison.tables import Table
-from sweeps.report.alarms import Alarms, alarms_over
+from sweeps.report.alarms import RISING, Alarms, alarms_over
 from sweeps.report.costs import cost_findings
 from sweeps.report.explanations import (
     commonest_failures,
@@ -72,6 +72,7 @@ class StudySection:
         }
 
 
+MOST_WEAK = 5  # most systems that are named as having learned too little
 CORPUS, TRAININGS = "the corpus", "trainings"
 ONE_TRAINING = "{} one seed; other seeds may differ."
 """The sentence before the findings, where systems have one seed; ``{}`` says which systems."""
@@ -180,6 +181,20 @@ class Findings:
         if len(self.evaluation.groups) != 1:
             return None
         return commonest_failures(self.failures, self.evaluation.groups[0])
+
+    @property
+    def weak(self) -> str | None:
+        """The systems of which every training has learned too little; None without any."""
+        little: dict[str, bool] = {}
+        for run in self.comparison.runs:
+            found = any(alarm.kind != RISING for alarm in run.result.alarms)
+            little[run.name] = found and little.get(run.name, True)
+        weak = [quote(each) for each in self.evaluation.systems if little.get(each.name)]
+        if not weak or self.alone:
+            return None
+        named = in_words(weak) if len(weak) <= MOST_WEAK else f"{len(weak)} systems"
+        have, their = ("has", "its") if len(weak) == 1 else ("have", "their")
+        return f"{named} {have} learned too little: {their} scores and falls say little."
 
     @property
     def caution(self) -> str | None:

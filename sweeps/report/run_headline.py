@@ -21,15 +21,20 @@ def run_headline(evaluation: Evaluation) -> list[Finding]:
     whole = evaluation.estimate(system, None, BLEU)
     if whole is None:
         return []
-    others = [
-        f"{format_number(score.value, 1)} with the {baseline.label}"
+    others = {
+        baseline.label: score.value
         for baseline in evaluation.baselines
         if (score := evaluation.estimate(baseline, None, BLEU)) is not None
-    ]
+    }
+    shown = {label: format_number(bleu, 1) for label, bleu in others.items()}
     short = f"BLEU is {format_number(whole.value, 1)}"
     claim = f"BLEU is {_shown(whole)} on the whole test set"
     if others:
-        claim += f"; without a model, {in_words(others)}"
+        best = max(others, key=lambda label: others[label])
+        if others[best] > whole.value:
+            short += f", less than the {shown[best]} of the {best}, which has no model"
+        with_each = [f"{bleu} with the {label}" for label, bleu in shown.items()]
+        claim += f"; without a model, {in_words(with_each)}"
     found = [Finding(claim, TEST, short)]
     known = {
         bounds: score

@@ -14,11 +14,11 @@ from lightning_modules.metrics.lengths import Bounds
 from lightning_modules.runs.identity import Identity
 from sweeps.comparison.evaluation import Evaluation, evaluate_further
 from sweeps.comparison.score_tables import (
-    UNCERTAINTY,
     origin,
     origin_in_words,
     seeds,
     system_column,
+    uncertainty,
 )
 from sweeps.comparison.tables import Cell, Column, Table
 from sweeps.report.sections import Section
@@ -72,7 +72,9 @@ class Ends(Section):
         columns.append(Column("group", "length"))
         columns += [Column(each.name, each.label, "estimate", each.decimals) for each in ENDS]
         title = f"Probability of the end (%), by {TITLE}"
-        return [Table(NAME, title, columns, rows, self._origin, f"{NOTE} {UNCERTAINTY}")]
+        return [
+            Table(NAME, title, columns, rows, self._origin, f"{NOTE} {uncertainty(evaluation)}")
+        ]
 
     @property
     def _origin(self) -> dict[str, str | int]:

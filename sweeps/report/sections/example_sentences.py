@@ -7,6 +7,9 @@ from typing_extensions import override
 
 from lightning_modules.figures.charts import Chart, Width
 from lightning_modules.figures.heat_map import attention_panels
+from sweeps.comparison.numbers import format_number, in_words
+from sweeps.report.explanations import AER
+from sweeps.report.group_tests import quote
 from sweeps.report.sections import Section
 
 
@@ -22,6 +25,25 @@ class SideBySide(Section):
     @override
     def heading(self) -> str:
         return "Where it looks" if self.findings.alone else "Sentences side by side"
+
+    @property
+    def errors(self) -> str | None:
+        """The alignment errors on the whole test set, the lowest first; None where not known."""
+        evaluation = self.findings.evaluation
+        known = {
+            system: error
+            for system in evaluation.systems
+            if (error := evaluation.mean(system, None, AER)) is not None
+        }
+        shown = []
+        for system in sorted(known, key=lambda each: known[each]):
+            of = "" if self.findings.alone else f" of {quote(system)}"
+            shown.append(f"{format_number(known[system], 1)}%{of}")
+        if not shown:
+            return None
+        return (
+            f"Alignment error on the whole test set, 0% if all links are right: {in_words(shown)}."
+        )
 
     @override
     def figures(self, width: Width) -> Mapping[str, Chart]:

@@ -10,7 +10,7 @@ from lightning_modules.metrics.systems import System
 from lightning_modules.testing.scoring import MEANING
 from sweeps.comparison.conditions import Condition
 from sweeps.comparison.evaluation import Evaluation
-from sweeps.comparison.score_tables import UNCERTAINTY, by_length, origin
+from sweeps.comparison.score_tables import by_length, origin, uncertainty
 from sweeps.comparison.tables import Cell, Column, Table
 from sweeps.report.sections import Section
 from sweeps.report.sentence_cards import SentenceCard, typical_sentences
@@ -36,7 +36,7 @@ class ScoresOfRun(Section):
         rows: list[list[Cell]] = [
             [name, *(of.get(name) for of in estimates.values())] for name in names
         ]
-        note = f"{UNCERTAINTY.partition(';')[0]}. {MEANING if evaluation.baselines else ''}"
+        note = f"{uncertainty(evaluation)} {MEANING if evaluation.baselines else ''}"
         scores = Table("scores", "Scores", columns, rows, origin(evaluation, *names), note.strip())
         bleu = [metric for metric in evaluation.metrics if metric.name == "bleu"]
         return [scores, *(by_length(evaluation, metric) for metric in bleu)]

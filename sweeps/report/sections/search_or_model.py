@@ -22,7 +22,7 @@ from lightning_modules.runs.identity import Identity
 from lightning_modules.runs.schema import Result
 from sweeps.comparison.evaluation import Evaluation, evaluate_further
 from sweeps.comparison.outputs import RunOutput
-from sweeps.comparison.score_tables import UNCERTAINTY, by_length, origin, seeds, system_column
+from sweeps.comparison.score_tables import by_length, origin, seeds, system_column, uncertainty
 from sweeps.comparison.tables import Cell, Column, Table
 from sweeps.report.sections import Section
 
@@ -97,7 +97,7 @@ class SearchErrors(Section):
             for system in evaluation.systems
         ]
         title = "Errors of the search and of the model"
-        note, of = f"{NOTE} {UNCERTAINTY}", origin(self.findings.evaluation)
+        note, of = f"{NOTE} {uncertainty(evaluation)}", origin(self.findings.evaluation)
         whole = Table(COUNTS, title, columns, rows, of, note)
         return [whole, *(by_length(evaluation, kind) for kind in (SEARCH_ERRORS, MODEL_ERRORS))]
 

@@ -15,6 +15,7 @@ from sweeps.report.sections import Section
 
 MOST_SENTENCES, MOST_TRANSLATIONS = 3_000, 15_000
 """Most that a page holds, so that it can be mailed: 3,000 sentences of five systems."""
+MOST_ALONE = 1_000  # most sentences on the page of one run, of which there are many
 
 
 class SentenceTable(Section):
@@ -33,7 +34,8 @@ class SentenceTable(Section):
     def shown(self) -> list[int]:
         """The numbers of the sentences on the page, all or evenly spaced ones."""
         systems = max(1, len(self.findings.evaluation.systems))
-        most = min(self.sentences, MOST_SENTENCES, MOST_TRANSLATIONS // systems)
+        allowed = MOST_ALONE if self.findings.alone else MOST_SENTENCES
+        most = min(self.sentences, allowed, MOST_TRANSLATIONS // systems)
         return [place * self.sentences // most for place in range(most)] if most else []
 
     @override

@@ -11,7 +11,7 @@ from lightning_modules.metrics.bleu_losses import LOST, PARTS, loss_counts
 from lightning_modules.metrics.bootstrap import Estimate, ScoredSubset
 from lightning_modules.metrics.text_metrics import Bleu
 from sweeps.comparison.evaluation import Evaluation, evaluate_further
-from sweeps.comparison.score_tables import UNCERTAINTY, by_length, origin, system_column
+from sweeps.comparison.score_tables import by_length, origin, system_column, uncertainty
 from sweeps.comparison.tables import Cell, Column, Table
 from sweeps.report.sections import Section
 from sweeps.report.sections.length_curves import length_lines
@@ -52,7 +52,9 @@ class BleuLosses(Section):
             *(Column(part.name, part.label, "estimate") for part in PARTS),
         ]
         title = "Falls of BLEU over sentence length, and their parts"
-        fall = Table("bleu_fall", title, columns, falls, of_bleu, f"{NOTE} {UNCERTAINTY}")
+        fall = Table(
+            "bleu_fall", title, columns, falls, of_bleu, f"{NOTE} {uncertainty(self._evaluation)}"
+        )
         return [*([fall] if falls else []), *(by_length(self._evaluation, part) for part in PARTS)]
 
     def _falls(self) -> Iterator[list[Cell]]:

@@ -32,12 +32,12 @@ from lightning_modules.metrics.word_accuracy import (
 from lightning_modules.metrics.words import tokens
 from sweeps.comparison.evaluation import EvalGroup, Evaluation
 from sweeps.comparison.score_tables import (
-    UNCERTAINTY,
     origin,
     origin_in_words,
     seeds,
     subset_scores,
     system_column,
+    uncertainty,
 )
 from sweeps.comparison.tables import Cell, Column, Table
 from sweeps.report.sections import Section
@@ -172,7 +172,7 @@ def _word_table(evaluation: Evaluation) -> Table:
         list(_word_rows(evaluation)),
         origin(evaluation) | {"tokenizer": "/".join(_tokenizers(evaluation))},
         "A word is right where its sentence's reference has it, each once. "
-        f"{UNCERTAINTY} Groups that a resample may lack have no interval.",
+        f"{uncertainty(evaluation)} Groups that a resample may lack have no interval.",
         within="group",
     )
 

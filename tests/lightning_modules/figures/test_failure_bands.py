@@ -111,3 +111,18 @@ def test_a_file_has_all_systems_side_by_side(width, columns):
     room = sum(panel["width"] for panel in spec["concat"][:columns])
     assert room < width
     assert spec["usermeta"]["caption"] == "How the translations fail, by length. A note."
+
+
+@pytest.mark.parametrize("groups", [2, 3, 6, 7, 12])
+@pytest.mark.parametrize("width", [TEXT_WIDTH, COLUMN])
+def test_the_named_lengths_of_a_file_are_evenly_spaced(groups, width):
+    """Every group has a name, or every second one and so on; the first always has one."""
+    shares = dict(zip(TranslationKind, map(Estimate, [20.0] * 5), strict=True))
+    every = [Bounds(10 * n + 1, 10 * n + 10) for n in range(groups)]
+    places, sentences = {each: float(each.low) for each in every}, dict.fromkeys(every, 40)
+    of = Bands("a system", dict.fromkeys(every, shares), places, sentences)
+    spec = failure_panels([of, of], "Length", "A note.", width).to_dict()
+    values = spec["concat"][0]["layer"][0]["encoding"]["x"]["axis"]["values"]
+    assert values[0] == 1
+    assert len(values) > 1
+    assert len(set(np.diff(values))) == 1

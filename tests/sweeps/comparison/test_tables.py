@@ -239,6 +239,16 @@ def test_every_format_of_every_table_tells_its_origin(report):
                 assert str(value) in content, (name, ending)
 
 
+def test_a_deviation_is_explained_where_a_system_has_several_seeds(tmp_path):
+    runs = [make_run(tmp_path / f"{name}", name) for name in ("none", "luong")]
+    again = make_run(tmp_path / "2", "luong", 2)
+    for made, told in ((runs, False), ([*runs, again], True)):
+        tables = make_report(findings_of(made), REPORT).tables
+        for name in ("scores", "main", "bleu_by_length", "bleu_trend", "failures_by_length"):
+            assert "In brackets the 95% bootstrap interval" in tables[name].caption
+            assert ("after ± the standard deviation" in tables[name].caption) == told, name
+
+
 @pdflatex
 @pytest.mark.parametrize("of", ["article", "twocolumn,article", ACL])
 def test_every_table_of_a_report_compiles_within_the_line(report, tmp_path, of):

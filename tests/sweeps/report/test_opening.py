@@ -144,6 +144,28 @@ def test_what_needs_care_is_counted(tmp_path):
     ]
 
 
+BELOW = {"kind": "below", "text": "BLEU 12.3 at 1–10 words, phrase table 45.6"}
+RISING = {"kind": "rising", "text": "validation BLEU rose 14% over the last fifth"}
+
+
+def test_systems_that_have_learned_too_little_are_named_beside_the_answer(tmp_path):
+    """A system is named if all of its trainings have; that one still improves is no such alarm."""
+    made = {("none", 1): [BELOW], ("none", 2): [BELOW, RISING], ("luong", 1): [RISING]}
+    made |= {("luong", 2): [BELOW], ("transformer", 1): [BELOW]}
+    runs = [
+        make_run(tmp_path / f"{name}{seed}", name, seed, alarms=alarms)
+        for (name, seed), alarms in made.items()
+    ]
+    found = findings_of(runs)
+    told = "“none” and “transformer” have learned too little: their scores and falls say little."
+    assert found.weak == told
+    assert told in render_report(make_report(found, REPORT))
+    assert findings_of(runs[2:4]).weak is None
+    one = findings_of([runs[0], runs[2]]).weak
+    assert one == "“none” has learned too little: its scores and falls say little."
+    assert findings_of(runs[:1]).weak is None  # a run alone opens with its own alarm
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("texts", "told"),

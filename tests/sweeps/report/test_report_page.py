@@ -71,6 +71,15 @@ def test_the_main_tables_are_shown_and_others_can_be_chosen(page):
     assert len(chosen) > 15
 
 
+def test_signatures_and_resamples_stand_in_the_method_alone(page):
+    """Each table would repeat them in its caption."""
+    captions = [each.text for each in page.find_elements("css selector", "p.caption")]
+    method = page.find_element("css selector", "#method").get_attribute("textContent")
+    for words in ("|tok:13a|", "resamples"):
+        assert words in method
+        assert not [caption for caption in captions if words in caption and "CSV" in caption]
+
+
 def test_one_of_the_other_scores_is_shown_at_a_time(page):
     from selenium.webdriver.support.ui import Select
 

@@ -71,18 +71,19 @@ def curve(validations=5):
     ]
 
 
-def scored(**more):
-    """Return the scores that a run of ``make_run`` records."""
+def scored(phrases=(), aer=None, **more):
+    """Return the scores that a run of ``make_run`` records; ``phrases`` are the phrase table's."""
     lines = translations(TEXT.references, "luong", 1)
     output = Output(1, lines, dict(statistics_of(lines, TEXT.references)))
     system = System("luong", EvalSet(TEXT.references, TEXT.sources), [output])
     evaluation = evaluate([system], SCORING)
     [group], metrics = evaluation.groups, evaluation.metrics
     known = {each.name: evaluation.estimate(system, None, each.name) for each in metrics}
-    phrases = {PHRASE_TABLE: translations(TEXT.references, "none", 5)}
-    baselines = baselines_of_run(system.test, phrases, metrics, group.buckets)
+    tables = {PHRASE_TABLE: phrases or translations(TEXT.references, "none", 5)}
+    baselines = baselines_of_run(system.test, tables, metrics, group.buckets)
     return {
-        "scores": {name: each.value for name, each in known.items() if each},
+        "scores": {name: each.value for name, each in known.items() if each}
+        | ({} if aer is None else {"aer": aer}),
         "intervals": {name: (each.low, each.high) for name, each in known.items() if each},
         "baselines": {name: each.model_dump() for name, each in baselines.items()},
         **more,
@@ -219,6 +220,42 @@ def test_learning_curves_need_what_a_run_has_recorded(tmp_path):
     bare = report_of_run(make_run(tmp_path / "1", "none"), REPORT)
     assert "learning" not in "".join(bare.page_figures)
     assert render_report(bare)
+
+
+@pytest.mark.parametrize(("table", "ahead"), [(TEXT.references, True), (["x"], False)])
+def test_the_answer_about_a_run_names_a_translation_without_a_model_that_is_better(
+    run, tmp_path, table, ahead
+):
+    lines = table * (len(TEXT.references) // len(table))
+    with_table = scored(phrases=lines)
+    answer = report_of_run(make_run(tmp_path / "0", "luong", **with_table), REPORT).findings.answer
+    assert (", less than the 100.0 of the phrase table, which has no model: " in answer) == ahead
+
+
+def test_the_page_has_every_sentence_or_evenly_spaced_ones(run, report, monkeypatch):
+    [part] = [part for part in report.parts if part.name == "every_sentence"]
+    assert part.section.shown == list(range(len(TEXT.references)))
+    monkeypatch.setattr("sweeps.report.sections.sentence_table.MOST_ALONE", 5)
+    [part] = [p for p in report_of_run(run, REPORT).parts if p.name == "every_sentence"]
+    assert part.section.shown == [place * len(TEXT.references) // 5 for place in range(5)]
+
+
+def test_the_alignment_error_stands_next_to_the_maps(tmp_path):
+    """The lowest first; a run without attention has none."""
+    error = make_run(tmp_path / "0", "luong", **scored(aer=12.34))
+    told = "Alignment error on the whole test set, 0% if all links are right: 12.3%."
+    assert told in render_report(report_of_run(error, REPORT))
+    runs = [make_run(tmp_path / name, name) for name in ("none", "transformer", "luong")]
+    found = findings_of(runs)
+    [part] = [part for part in make_report(found, REPORT).parts if part.name == "sentences"]
+    errors = {
+        each.label: found.evaluation.mean(each, None, "aer") for each in found.evaluation.systems
+    }
+    assert errors.pop("none") is None
+    lowest, other = sorted(errors, key=lambda each: errors[each])
+    assert part.section.errors.endswith(
+        f": {errors[lowest]:.1f}% of “{lowest}” and {errors[other]:.1f}% of “{other}”."
+    )
 
 
 def test_several_runs_are_no_run_alone(tmp_path):
