@@ -199,7 +199,7 @@ def _named(
     return next(filter(apart, steps))
 
 
-def _rounded(bands: Bands) -> list[tuple[Bounds, float]]:
+def _rounded(bands: Bands) -> Sequence[tuple[Bounds, float]]:
     return [(bounds, round(place, 2)) for bounds, place in bands.places.items()]
 
 
