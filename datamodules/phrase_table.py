@@ -1,4 +1,4 @@
-"""A phrase table learnt from word alignments: the translation that needs no model.
+"""A phrase table learned from word alignments: the translation that needs no model.
 
 A phrase pair is consistent with the links of a sentence pair if at least one link is inside, and no
 link leads from inside to outside (Koehn, Och and Marcu 2003, "Statistical phrase-based

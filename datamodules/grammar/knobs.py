@@ -47,7 +47,7 @@ def training_lengths(longest: int, short_share: float) -> Pool[int]:
     """Return the lengths of training sentences: many short sentences, and a long tail.
 
     Short sentences teach the words, even to a model without attention. In the tail every length is
-    common enough to be learnt.
+    common enough to be learned.
     """
     short = range(SHORTEST, SHORT + 1)
     tail = list(accumulate([DECAY] * (longest - SHORT), lambda weight, ratio: weight * ratio))

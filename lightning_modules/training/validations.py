@@ -49,7 +49,7 @@ def doubts(tested: Validation | None, validations: Sequence[Validation]) -> Iter
         return
     if tested.bleu == 0:
         yield (
-            "validation BLEU of the tested weights is 0: they have learnt too little, or BLEU "
+            "validation BLEU of the tested weights is 0: they have learned too little, or BLEU "
             "cannot score such text; see other metrics, or train longer with budget.KIND=N"
         )
     lowest = min((each.loss for each in validations if isfinite(each.loss)), default=inf)

@@ -6,6 +6,7 @@ from functools import cached_property
 
 from lightning_modules.figures.charts import Chart, Width
 from lightning_modules.metrics.curves import curve_points, format_csv
+from lightning_modules.metrics.systems import System
 from lightning_modules.runs.job import run_label
 from lightning_modules.testing.output_suspicions import suspicions_of_output
 from sweeps.comparison.collect import Comparison, has_attention
@@ -72,6 +73,7 @@ class StudySection:
         }
 
 
+NO_ANSWER = "Nothing can be said yet: every training has learned too little."
 MOST_WEAK = 5  # most systems that are named as having learned too little
 CORPUS, TRAININGS = "the corpus", "trainings"
 ONE_TRAINING = "{} one seed; other seeds may differ."
@@ -172,7 +174,12 @@ class Findings:
 
     @property
     def answer(self) -> str | None:
-        """The answer to the question in one short sentence; None where no test gives one."""
+        """The answer to the question in one short sentence; None where no test gives one.
+
+        Where every training has learned too little, there is nothing to answer.
+        """
+        if len(self._weak) == len(self.evaluation.systems) > 1:
+            return NO_ANSWER
         return answer(self._lengths)
 
     @property
@@ -184,17 +191,22 @@ class Findings:
 
     @property
     def weak(self) -> str | None:
-        """The systems of which every training has learned too little; None without any."""
-        little: dict[str, bool] = {}
-        for run in self.comparison.runs:
-            found = any(alarm.kind != RISING for alarm in run.result.alarms)
-            little[run.name] = found and little.get(run.name, True)
-        weak = [quote(each) for each in self.evaluation.systems if little.get(each.name)]
-        if not weak or self.alone:
+        """Which systems have learned too little, if some have and others have not."""
+        weak = list(map(quote, self._weak))
+        if len(weak) in (0, len(self.evaluation.systems)):
             return None
         named = in_words(weak) if len(weak) <= MOST_WEAK else f"{len(weak)} systems"
         have, their = ("has", "its") if len(weak) == 1 else ("have", "their")
         return f"{named} {have} learned too little: {their} scores and falls say little."
+
+    @cached_property
+    def _weak(self) -> list[System]:
+        """The systems of which every training has learned too little."""
+        little: dict[str, bool] = {}
+        for run in self.comparison.runs:
+            found = any(alarm.kind != RISING for alarm in run.result.alarms)
+            little[run.name] = found and little.get(run.name, True)
+        return [each for each in self.evaluation.systems if little.get(each.name)]
 
     @property
     def caution(self) -> str | None:

@@ -1,5 +1,6 @@
 """Print a report in the terminal."""
 
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -159,7 +160,7 @@ def _found(findings: Findings) -> Iterator[Text]:
     elif conditions:
         yield Text(f"✓ a fair comparison: {_held(conditions)}", "green")
     if findings.warnings:
-        line = f" {shorten(findings.warned, LONGEST_TEXT)}"
+        line = f" {textwrap.shorten(findings.warned, LONGEST_TEXT, placeholder=' …')}"
         yield Text.assemble(("✗ looks wrong:", "bold red"), line)
 
 

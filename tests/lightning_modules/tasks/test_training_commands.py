@@ -22,7 +22,7 @@ MULTI30K = ROOT.parent / "shared" / "data" / "multi30k"
 
 
 def test_early_stopping_and_a_plateau_end_a_hopeless_run(space):
-    """Nothing is learnt at this rate: validation BLEU stays, and the budget is not spent."""
+    """Nothing is learned at this rate: validation BLEU stays, and the budget is not spent."""
     folder = space / "stopped"
     inside(
         *TINY, *places(space), "logger=none", "budget.target_tokens=500_000", "optimizer.lr=1e-12",

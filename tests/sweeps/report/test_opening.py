@@ -19,7 +19,7 @@ from sweeps.comparison.numbers import format_duration
 from sweeps.comparison.record import Origin
 from sweeps.comparison.significance_tables import differ, significance_tests
 from sweeps.report.chips import ELSEWHERE, cautions_of, chips_of
-from sweeps.report.findings import ONE_TRAINING, TESTS_OF_ONE_TRAINING
+from sweeps.report.findings import NO_ANSWER, ONE_TRAINING, TESTS_OF_ONE_TRAINING
 from sweeps.report.group_tests import WHOLE, group_tests
 from sweeps.report.headline import answer, headline
 from sweeps.report.html import render_report
@@ -161,9 +161,14 @@ def test_systems_that_have_learned_too_little_are_named_beside_the_answer(tmp_pa
     assert found.weak == told
     assert told in render_report(make_report(found, REPORT))
     assert findings_of(runs[2:4]).weak is None
-    one = findings_of([runs[0], runs[2]]).weak
-    assert one == "“none” has learned too little: its scores and falls say little."
-    assert findings_of(runs[:1]).weak is None  # a run alone opens with its own alarm
+    one = findings_of([runs[0], runs[2]])
+    assert one.weak == "“none” has learned too little: its scores and falls say little."
+    assert one.answer != NO_ANSWER
+    all_weak = findings_of([runs[0], runs[3]])
+    assert (all_weak.answer, all_weak.weak) == (NO_ANSWER, None)
+    alone = findings_of(runs[:1])  # opens with its own alarm
+    assert alone.weak is None
+    assert alone.answer != NO_ANSWER
 
 
 @pytest.mark.long
