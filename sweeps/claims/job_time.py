@@ -20,12 +20,14 @@ TESTED = 0.3
 KINDS = ("target_tokens", "updates", "flops", "seconds")
 """Kinds of budgets whose amount a run has spent per second."""
 DECISIVE = (
-    *("data._target_", "data.name", "data.path", "variant", "tokenizer.kind"),
+    *("data._target_", "data.name", "data.path", "data.vocabulary", "data.longest"),
+    *("data.short_share", "data.train_max_words", "variant", "tokenizer.kind"),
     *("tokenizer.vocabulary_size", "batching.max_tokens", "batching.by_length"),
     *("threads", "kernels", "packed", "capture", "compile"),
     *("trainer.precision", "trainer.devices", "trainer.num_nodes"),
 )
 """Settings that decide the speed of a training, besides the sizes of the model."""
+LEAST_SECONDS = 5  # a training must take for its speed to count: the first updates are slow
 GPU_RESULTS = ROOT / "docs" / "findings" / "gpu"
 PUBLISHED = {
     "transformer_base": "Transformer",
@@ -56,10 +58,10 @@ def speeds_of(finished: Mapping[str, Path]) -> Speeds:
     """Return the median speed of each workload, from the finished runs of this machine."""
     found: dict[tuple[str, str], list[float]] = {}
     for result in results_here(finished.values()):
-        for kind in KINDS:
-            if (spent := result.training.spent(kind)) and result.training.seconds:
-                key = workload(result.config), kind
-                found.setdefault(key, []).append(spent / result.training.seconds)
+        seconds = result.training.seconds or 0
+        for kind in KINDS if seconds >= LEAST_SECONDS else ():
+            if spent := result.training.spent(kind):
+                found.setdefault((workload(result.config), kind), []).append(spent / seconds)
     return {key: median(values) for key, values in found.items()}
 
 

@@ -1,6 +1,6 @@
 """Tables of scores, scores by length, and trends over length."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -147,6 +147,7 @@ def scores(evaluation: Evaluation, name: str, title: str, metrics: Sequence[Metr
         rows,
         origin(evaluation, *names),
         _note(evaluation, shown),
+        apart=_apart(evaluation),
     )
 
 
@@ -172,13 +173,18 @@ def main_tables(evaluation: Evaluation) -> Iterator[Table]:
     ]
     title = "BLEU on all test sentences, on the shortest and on the longest"
     note = MEANING if len(shown) > len(evaluation.systems) else ""
-    about = origin(evaluation, bleu.name)
-    yield Table("main", title, columns, rows, about, f"{uncertainty(evaluation)} {note}".strip())
+    note = f"{uncertainty(evaluation)} {note}".strip()
+    about, apart = origin(evaluation, bleu.name), _apart(evaluation)
+    yield Table("main", title, columns, rows, about, note, apart=apart)
 
 
 def _note(evaluation: Evaluation, shown: Sequence[tuple[System, str | None]]) -> str:
     said = uncertainty(evaluation)
     return f"{said} {MEANING}" if len(shown) > len(evaluation.systems) else said
+
+
+def _apart(evaluation: Evaluation) -> Collection[str]:
+    return {each.name for each in evaluation.baselines}
 
 
 def _estimate_column(metric: Metric) -> Column:
@@ -210,6 +216,7 @@ def by_length(evaluation: Evaluation, metric: Metric, of: str = "") -> Table:
         rows,
         origin(evaluation, metric.name),
         _note(evaluation, shown) + (f" * fewer than {THIN} sentences." if marked else ""),
+        apart=_apart(evaluation),
     )
 
 

@@ -140,7 +140,7 @@ def as_latex(table: Table) -> str:
         tabular = tabular.replace(r"\hline", rf"\{rule}rule", 1)
     return LATEX.format(
         environment="table*" if len(table.columns) > WIDE else "table",
-        caption=latex_text(table.caption + _cut(table)),
+        caption=latex_text(table.caption + table.bold + _cut(table)),
         name=table.name,
         tabular=tabular,
         origin=latex_text(table.origin_text),

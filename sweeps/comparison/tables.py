@@ -1,6 +1,6 @@
 """Tables with the origin of their numbers."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -78,6 +78,8 @@ class Table:
     within: str = ""
     """Key of a column, such as ``lengths``: rows compete with those of the same value there alone.
     Empty: with all rows."""
+    apart: Collection[str] = ()
+    """First cells of rows that compete with none: translations without a model."""
 
     def __post_init__(self) -> None:
         """Check that every row has a cell for every column."""
@@ -104,6 +106,8 @@ class Table:
         places = [place for place, each in enumerate(self.columns) if each.key == self.within]
         groups: dict[tuple[Cell, ...], list[int]] = {}
         for number, row in enumerate(self.rows):
+            if row[0] in self.apart:
+                continue
             groups.setdefault(tuple(row[place] for place in places), []).append(number)
         return [
             {
@@ -113,6 +117,11 @@ class Table:
             }
             for column, cells in self.by_column
         ]
+
+    @property
+    def bold(self) -> str:
+        """What bold letters mean; empty where no cell has them."""
+        return " Bold: the best system." if any(self.best) else ""
 
     @property
     def titles(self) -> list[str]:

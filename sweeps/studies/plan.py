@@ -23,6 +23,7 @@ from lightning_modules.runs.paths import STUDIES
 from lightning_modules.runs.provenance import code_versions
 from lightning_modules.runs.redaction import redacted
 from lightning_modules.runs.setting_checks import check_settings
+from lightning_modules.runs.settings import key_of
 from lightning_modules.training.factories import SMALL_VOCABULARY, build_corpus
 from lightning_modules.training.setup import word_rules
 from lightning_modules.training.size_search import build_to_count
@@ -108,8 +109,16 @@ def tuned_settings(config: DictConfig) -> Tuning | None:
 def check_plan(study: StudyPlan) -> None:
     """Raise ``UserError`` for a sampler, a pruner or a space that cannot be used.
 
-    Each parameter of the space must be an override of Hydra.
+    Each parameter of the space must be an override of Hydra, and none that the command gives: the
+    trials would replace the given value.
     """
+    searched = {key_of(name): name for name in study.sweep.space}
+    for override in study.overrides:
+        if (name := searched.get(key_of(override))) is not None:
+            raise UserError(
+                f"{override}: {study.sweep.name} searches its value; leave it out, or give "
+                f"'~sweep.space.{name}'"
+            )
     check_draws(study.sweep)
     study.sweep.make_pruner()
     settings_to_try(study.sweep)

@@ -13,10 +13,11 @@ from sweeps.claims.claim import TIERS, all_claims
 from sweeps.claims.corpora import choose_corpora, corpora_of, suited_corpora
 from sweeps.claims.forecast import assume_spread, family, plan_table, prospects
 from sweeps.claims.intervals import pair_spread
-from sweeps.claims.job_time import TESTED, gpu_speeds, job_time, speeds_of
+from sweeps.claims.job_time import LEAST_SECONDS, TESTED, gpu_speeds, job_time, speeds_of
 from sweeps.claims.plan import Choices, ClaimsPlan, FinishedRuns, Systems, plan_runs
 from sweeps.tasks.claims import job_of, ladders_of
 from tests.helpers.refusals import refused
+from tests.helpers.run_folders import result
 from tests.sweeps.claims.claim_runs import EN_FR, SYSTEMS, WORKLOAD, a_claim, plan_of
 
 HERE, UNMADE = environment(), FinishedRuns({}, {})
@@ -246,6 +247,13 @@ def test_time_follows_from_the_rates_of_finished_runs(tmp_path):
     assert job_time(twice, rates).seconds == pytest.approx(2 * needed.seconds)
     assert job_time(missing, {}) == (0.0, 6)
     assert job_time([twice[0]._replace(kind="own", amount=1)], rates) == (0.0, 1)
+
+
+def test_a_training_of_a_second_tells_no_speed(tmp_path):
+    """The first updates take longer than the others."""
+    short = {**result()["training"], "seconds": LEAST_SECONDS - 0.1}
+    plan = plan_of(tmp_path, a_claim(), environment=HERE, training=short)
+    assert speeds_of(plan.finished.runs) == {}
 
 
 def test_a_trunk_is_trained_once_and_from_its_last_finished_run_on(tmp_path):

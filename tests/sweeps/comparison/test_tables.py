@@ -376,6 +376,19 @@ def test_rows_of_different_lengths_do_not_compete():
     assert replace(table, within="lengths").best == [set(), set(), {0, 3}, {1}]
 
 
+def test_a_translation_without_a_model_is_never_the_best(tmp_path):
+    """Bold is for systems, also where a phrase table has a higher score."""
+    places = [(tmp_path / name, name) for name in ("none", "luong")]
+    runs = [make_run(*place, phrase_table=TEXT.references) for place in places]
+    tables = make_report(findings_of(runs), REPORT).tables
+    for name in ("main", "scores", "bleu_by_length"):
+        table = tables[name]
+        bold = {table.rows[number][0] for numbers in table.best for number in numbers}
+        assert bold == {"luong"}, name
+        assert "Bold: the best system." in as_latex(table)
+        assert "Bold" not in as_latex(replace(table, rows=table.rows[:1]))
+
+
 def test_numbers_stand_on_the_right_and_the_best_of_a_column_is_bold():
     columns = [
         Column("system", "system"),

@@ -12,7 +12,7 @@ from optuna.trial import TrialState
 
 from lightning_modules.runs.paths import CONF
 from sweeps.launch.resolvers import register
-from sweeps.studies.plan import StudyPlan, check_trials
+from sweeps.studies.plan import StudyPlan, check_plan, check_trials
 from tests.helpers.commands import TINY, inside, mistake, places, succeed
 from tests.helpers.refusals import refused
 from tests.helpers.wandb_server import WandbServer
@@ -176,6 +176,21 @@ def test_a_trial_of_two_ranks_is_pruned_on_both(tmp_path):
     assert (first.state, second.state) == (TrialState.COMPLETE, TrialState.PRUNED)
     tokens = [trial.user_attrs["cost"]["target_tokens"] for trial in (first, second)]
     assert tokens[0] > tokens[1] > 0
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ("model.dropout=0.2", "model.dropout"),
+        ("+model.attention.heads=2", "+model.attention.heads"),
+    ],
+)
+def test_a_value_that_the_study_searches_is_refused(tmp_path, given, name):
+    """Each trial would replace it."""
+    sweep = sweep_of(space={name: {"type": "categorical", "choices": [1, 2]}})
+    plan = StudyPlan("bahdanau", sweep, ["model=bahdanau", given], "version", tmp_path, ())
+    with refused(f"{given}: {sweep.name} searches its value; leave it out, or give '~sweep.space."):
+        check_plan(plan)
 
 
 @pytest.mark.parametrize(("values", "fits"), [([5, 7, 11, 8], True), ([5, 7, 11], False)])
