@@ -231,6 +231,8 @@ def begun_cell(points: Sequence[Point]) -> str:
     ends = [f"{end}" for end in dict.fromkeys((*tokens[:1], *tokens[-1:]))]
     never = len(points) - len(tokens)
     found = [f"{'–'.join(ends)} k"] if ends else []
+    if not tokens:
+        return "never"
     return ", ".join([*found, *([f"{never} never"] if never else [])])
 
 
