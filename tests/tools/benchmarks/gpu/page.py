@@ -39,12 +39,12 @@ that holds `multi30k/`, for the claims.
 
 ## Aims
 
-*Before*: an H100 (80GB HBM3) on 2026-11-26, torch 2.11, with PyTorch's own kernels, the
-Transformer not compiled. *Peak*: that of the GPU's data sheet (bf16: dense; float32: without TF32),
-compared with the FLOPs of `budget=flops`, without padding. *Plain loop*: the same model in plain
-PyTorch (`tests/tools/benchmarks/rivals/bare.py`) on the same batches. *Plain kernels*:
-`kernels=plain compile=null`, instead of what
-[the policy](../reference/devices.md#kernels-on-a-gpu) chooses. Sentences are random words, as long as those of news text (28 subwords on average, at most 100);
+*Before*: an H100 (80GB HBM3) on 2026-11-26, torch 2.11, with PyTorch's own kernels, the Transformer
+not compiled. *Peak*: that of the GPU's data sheet (bf16: dense; float32: without TF32), compared
+with the FLOPs of `budget=flops`, without padding. *Plain loop*: the same model in plain PyTorch
+(`tests/tools/benchmarks/rivals/bare.py`) on the same batches. *Plain kernels*: `kernels=plain
+compile=null`, instead of what [the policy](../reference/devices.md#kernels-on-a-gpu) chooses.
+Sentences are random words, as long as those of news text (28 subwords on average, at most 100);
 published sizes have a vocabulary of 32,000 and batches of 25,000 padded tokens, laptop sizes 10,000
 and 4,096.
 
