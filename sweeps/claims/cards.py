@@ -193,13 +193,17 @@ def _way(way: Trajectory) -> Iterator[str]:
 
 
 def _limit(each: Extrapolation) -> str:
-    """Return the limit of L∞ + a·B^−b, and how the law foretold the last rung."""
-    limit = format_effect(each.limit, each.interval)
-    if (test := each.held_out) is None:
+    """Return the limit of L∞ + a·B^−b, and how the law foretold the last rung.
+
+    A law that foretells it wrongly has no limit to show.
+    """
+    test = each.held_out
+    limit = "none" if test and test.failed else format_effect(each.limit, each.interval)
+    if test is None:
         return limit
     seen = format_number(test.seen, DECIMALS)
     foretold = format_effect(test.foretold, test.interval)
-    return f"{limit}; from the rungs before, it foretells {foretold} for the last one: {seen}"
+    return f"{limit}; from the rungs before, the last was foretold as {foretold}, and has {seen}"
 
 
 class PublishedComparison(NamedTuple):

@@ -33,6 +33,13 @@ class HeldOut(NamedTuple):
     interval: Interval | None  # 95%, over seeds
     seen: float
 
+    @property
+    def failed(self) -> bool:
+        """Whether what was seen lies outside of the interval, so that the law says nothing."""
+        return (
+            self.interval is not None and not self.interval.low <= self.seen <= self.interval.high
+        )
+
 
 class Extrapolation(NamedTuple):
     """The limit of L(B) = L∞ + a·B^-b as B grows."""

@@ -34,6 +34,7 @@ from sweeps.claims.scoreboard import (
 )
 from sweeps.claims.scoreboard_page import publish_scoreboard, write_scoreboard
 from sweeps.claims.scoreboard_tables import cost_of, effects_of, scoreboard, seeds_table
+from sweeps.claims.trajectory import Extrapolation, HeldOut
 from sweeps.claims.verdict import Margin, Outcome, Verdict
 from sweeps.report.terminal import FOR_PAGE, MOST_LINES
 from sweeps.tasks.claims import print_results
@@ -247,6 +248,17 @@ def test_the_page_has_command_date_cost_and_method(tmp_path, no_pictures):
     assert "python run.py claims=bahdanau2015 tier=laptop" in facts
     assert " trainings, tested " in facts
     assert page.index("How a verdict comes about") < page.index("<summary>Table")
+
+
+@pytest.mark.parametrize(("seen", "told"), [(3.0, ": 4.00 [3.00, 5.00]; "), (3.1, ": none; ")])
+def test_a_law_that_foretold_the_last_rung_wrongly_has_no_limit(seen, told):
+    corpus = on_corpus((1, 2, 3), Outcome.SUPPORTED)
+    assert corpus.trajectory is not None
+    held_out = HeldOut(2.5, Interval(2.0, 3.0), seen)
+    effect = Extrapolation(4.0, Interval(3.0, 5.0), held_out)
+    corpus = replace(corpus, trajectory=replace(corpus.trajectory, effect=effect))
+    card = json.dumps(card_of(a_result("one", corpus), LAPTOP), default=str)
+    assert f"effect, extrapolated, not measured{told}from the rungs before, the last was" in card
 
 
 def test_rungs_and_shared_trainings_cost_once():
