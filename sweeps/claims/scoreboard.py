@@ -32,6 +32,7 @@ SCOPES: dict[TierName, str] = {
 """What a verdict says of each tier, and no more than that."""
 UNMARKED = (
     *("data.name", "data.root", "data.path", "data.files", "data.columns", "data.test_sets_folder"),
+    "data.skip_empty",  # local files may have lines that the paper's text has not
     *("trainer", "trainer.accelerator", "trainer.devices", "trainer.num_nodes", "trainer.strategy"),
     *(
         "trainer.precision",
