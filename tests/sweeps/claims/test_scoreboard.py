@@ -334,7 +334,8 @@ def test_the_list_of_claims_has_the_last_verdicts(tmp_path, no_pictures):
 
 
 def test_a_tier_that_the_command_changed_is_told_and_is_not_in_the_list(tmp_path, no_pictures):
-    scale = Scale.of("laptop", ["batching.max_tokens=9", "logger=none", "data.root=here"])
+    given = ["batching.max_tokens=9", "logger=none", "data.root=here", "data.skip_empty=true"]
+    scale = Scale.of("laptop", given)
     assert scale.scope == "at laptop scale on a synthetic corpus, changed by batching.max_tokens=9"
     page = write_scoreboard(results(), scale, WIDTHS, tmp_path / "claims" / "laptop").read_text()
     assert scale.scope in summary(results(), scale)
