@@ -51,7 +51,9 @@ def attention_map(
 
     A page fits the map, drawn for ``container``, into its place.
     """
-    return _finished(_map(Panel(attention, title, subtitle), width), width, bool(attention.gold))
+    labels = label_room(attention.target_words, width)
+    drawn = _map(Panel(attention, title, subtitle), width, cell_size(attention, width, labels))
+    return _finished(drawn, width, bool(attention.gold))
 
 
 def attention_panels(panels: Sequence[Panel], width: Width) -> alt.ConcatChart:
@@ -59,8 +61,10 @@ def attention_panels(panels: Sequence[Panel], width: Width) -> alt.ConcatChart:
     columns = 1 if float(width) < WIDE else 2
     room = (float(width) - GAP * (columns - 1)) / columns
     panels = panels[: 2 * columns]
+    labels = max(label_room(panel.attention.target_words, room) for panel in panels)
+    side = min(cell_size(panel.attention, room, labels) for panel in panels)
     drawn = [
-        _map(replace(panel, title=f"({letter}) {panel.title}"), room)
+        _map(replace(panel, title=f"({letter}) {panel.title}"), room, side)
         for letter, panel in zip(ascii_lowercase, panels, strict=False)
     ]
     chart = alt.concat(*drawn, columns=columns, spacing=GAP).resolve_scale(
@@ -83,7 +87,7 @@ def _finished(chart: Drawn, width: Width, gold_links: bool) -> Drawn:
     return given.configure(font=FONT, axis=axis).properties(padding=0)
 
 
-def _map(panel: Panel, width: Width) -> alt.LayerChart:
+def _map(panel: Panel, width: Width, side: float) -> alt.LayerChart:
     attention, type_size = panel.attention, font_size(width)
     columns, rows = numbered_words(attention.source_words), numbered_words(attention.target_words)
     cells = [
@@ -103,7 +107,6 @@ def _map(panel: Panel, width: Width) -> alt.LayerChart:
         .mark_rect(stroke="#e4e4e4", strokeWidth=0.5)
         .encode(x=x, y=y, color=_shades(type_size), tooltip=tooltip)
     )
-    side = cell_size(attention, width)
     layers = [weights]
     if attention.gold:
         links = [
@@ -139,13 +142,13 @@ def alt_text(attention: SentenceAttention, title: str, subtitle: str) -> str:
     return f"Attention{' of ' if named else ''}{named}. Most weight: {'; '.join(most)}."
 
 
-def cell_size(attention: SentenceAttention, width: Width) -> float:
-    """Return the side of a cell, so that the map is at most ``width`` wide."""
+def cell_size(attention: SentenceAttention, width: Width, labels: float) -> float:
+    """Return the side of a cell, so that map and ``labels`` are at most ``width`` wide."""
     largest = CELL * font_size(width)
     if width == "container":
         return largest
     columns = max(1, len(attention.source_words))
-    return min(largest, (width - EDGE - label_room(attention.target_words, width)) / columns)
+    return min(largest, (width - EDGE - labels) / columns)
 
 
 def label_room(words: Sequence[str], width: Width) -> float:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from sweeps.comparison.numbers import in_words
 from sweeps.report.costs import time_range
-from sweeps.report.page_top import PageTop
+from sweeps.report.page_top import PageTop, is_synthetic
 
 ELSEWHERE = "facts"  # the part of the page that has what no section shows
 
@@ -60,6 +60,15 @@ def _half(top: PageTop) -> str:
     return "" if others or median is None else f", half of at most {median} words"
 
 
+def _languages(top: PageTop) -> str:
+    """Name the languages of the text, and whether a program wrote it; nothing if runs differ."""
+    found = {
+        f"{'synthetic ' if is_synthetic(each) else ''}{each.data.source} → {each.data.target}, "
+        for each in top.results
+    }
+    return found.pop() if len(found) == 1 else ""
+
+
 def _amounts(top: PageTop, sections: Collection[str]) -> Iterator[Chip]:
     """Yield seeds, corpus, budget and time of trainings; nothing for files."""
     if not top.results:
@@ -71,7 +80,7 @@ def _amounts(top: PageTop, sections: Collection[str]) -> Iterator[Chip]:
     if sizes[0]:
         pairs = " to ".join(f"{size:,}" for size in dict.fromkeys((sizes[0], sizes[-1])))
         half = _half(top) if len(sizes) == 1 else ""
-        yield Chip(f"{pairs} training pairs{half}", _part("data", sections))
+        yield Chip(f"{_languages(top)}{pairs} training pairs{half}", _part("data", sections))
     for budget in top.budgets:
         yield Chip(budget, _part("learning", sections))
     if time := time_range(top.findings.comparison):

@@ -25,7 +25,7 @@ LEAST_SHARE, LEAST_PART = 10.0, 0.5
 """Percentage of the longest translations, and part of the fall, that a kind must account for."""
 MOST_EXPLAINED = 3  # most systems whose fall is explained
 SAID = {
-    TranslationKind.UNKNOWN: "have an unknown word",
+    TranslationKind.UNKNOWN: "have an unknown word at about the right length",
     TranslationKind.SHORT: "are too short",
     TranslationKind.LONG: "are too long or repeat themselves",
 }

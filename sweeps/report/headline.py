@@ -161,7 +161,7 @@ def _lengths(
     claim += f". {_ahead(group, gaining, losing, leading)}"
     test += f"; each length group: {group.tested(*(each for _, each in leading))}"
     plain = [each for each in group.ranked if each.name in without_attention]
-    longer = " (longer than in training)" if beyond else ""
+    longer = " (beyond training)" if beyond else ""
     over = f"From {first.label} to {group.named(last)}{longer}"
     told = _falls_with_attention(group, plain[0], over) if len(plain) == 1 else ""
     yield Finding(claim, test, told or _falls(group, over))
@@ -261,15 +261,19 @@ def _falls_with_attention(group: GroupTests, plain: System, over: str) -> str:
     rest = [each for each in others if each not in less]
     second = group.bounds[1]
     early = 1 - group.bleu(plain, second).value / group.bleu(plain, group.bounds[0]).value
-    by = f", all of it by {group.named(second)}" if early >= of_plain else ""
-    told = f"{over}, {quote(plain)} loses {of_plain:.0%} of its BLEU{by}. "
+    by = f", all by {group.named(second)}" if early >= of_plain else ""
+    ends = " to ".join(
+        format_number(group.bleu(plain, each).value, 1)
+        for each in (group.bounds[0], group.bounds[-1])
+    )
+    told = f"{over}, {quote(plain)} loses {of_plain:.0%} of its BLEU ({ends}){by}. "
     if not less:
         return f"{told}No system with attention is shown to lose less: {_shares(group, rest)}"
     every = {1: "The system", 2: "Both"}.get(len(others), f"All {len(others)}")
     who = f"{len(less)} of {len(others)}" if rest else every
     lose = "loses" if len(others) == 1 else "lose"
     told += f"{who} with attention {lose} less: {_shares(group, less)}"
-    return f"{told}; not shown for {_shares(group, rest)}" if rest else told
+    return f"{told}; unclear for {_shares(group, rest)}" if rest else told
 
 
 def _shares(group: GroupTests, systems: Sequence[System]) -> str:
@@ -277,7 +281,7 @@ def _shares(group: GroupTests, systems: Sequence[System]) -> str:
     lost = {each: _lost(group, each) for each in systems}
     return in_words(
         [
-            f"{quote(each)} ({lost[each]:.0%})" if lost[each] else f"{quote(each)} (none shown)"
+            f"{quote(each)} ({lost[each]:.0%})" if lost[each] else f"{quote(each)} (no clear fall)"
             for each in _most_first(lost)
         ]
     )

@@ -149,10 +149,14 @@ def _corpus(result: Result) -> str:
     counts = [
         f"{data.pairs[split]:,} {name}" for split, name in parts.items() if split in data.pairs
     ]
+    written = " (synthetic: a program writes the sentences)" if is_synthetic(result) else ""
+    return f"{data.name}{written}, {data.source} → {data.target}: {', '.join(counts)}"
+
+
+def is_synthetic(result: Result) -> bool:
+    """Return whether a run was trained on the built-in corpus."""
     corpus = str((result.config.get("data") or {}).get("_target_", ""))
-    built_in = corpus.startswith("datamodules.grammar")
-    synthetic = " (synthetic: a program writes the sentences)" if built_in else ""
-    return f"{data.name}{synthetic}, {data.source} → {data.target}: {', '.join(counts)}"
+    return corpus.startswith("datamodules.grammar")
 
 
 def files_of(evaluation: Evaluation) -> Iterator[str]:

@@ -36,7 +36,7 @@ EVERY_SEED = "every_seed"
 ALL_SETS = "all test sets"
 BASELINES = {
     "copy": "the source as it is",
-    PHRASE_TABLE: "phrases of the training text, in the order of the source",
+    PHRASE_TABLE: "phrases that gold links give, which no system sees, in the order of the source",
     NEAREST_COPY: "the target of the training pair whose source is most similar",
 }
 """What the translations without a model are, by their labels."""
@@ -146,6 +146,12 @@ def length_lines(
     labels = {system.name: system.label for system in evaluation.systems}
     share = plot_room([*labels.values(), *baselines], width) / (domain[1] - domain[0])
     buckets = _bucket_names(evaluation, [share * place for place in places.values()], width)
+    x = alt.X(
+        "place:Q",
+        title=buckets.title,
+        scale=alt.Scale(domain=domain, nice=False),
+        axis=_bucket_axis(list(places.values()), buckets),
+    )
     return Lines(
         labels=labels,
         points=[
@@ -154,18 +160,13 @@ def length_lines(
             for each, place in places.items()
             if (estimate := evaluation.estimate(system, each, metric.name)) is not None
         ],
-        x=alt.X(
-            "place:Q",
-            title=buckets.title,
-            scale=alt.Scale(domain=domain, nice=False),
-            axis=_bucket_axis(list(places.values()), buckets),
-        ),
+        x=x,
         y_title=metric.label,
         from_zero=metric.from_zero,
         title=title,
         note=origin_in_words(origin(evaluation, metric.name)),
         baselines=baselines,
-        others=list(_limit_rules(limits, domain, style_of(width).type)),
+        others=list(_limit_rules(limits, domain, style_of(width).type, x)),
         starred=True,
     )
 
@@ -236,11 +237,12 @@ def _bucket_axis(places: Sequence[float], buckets: _BucketNames) -> alt.Axis:
 
 
 def _limit_rules(
-    limits: Sequence[int], domain: Sequence[float], size: float
+    limits: Sequence[int], domain: Sequence[float], size: float, x: alt.X
 ) -> Iterator[alt.Chart]:
     """Yield the rules at training limits, each with its label above the plot, in type of ``size``.
 
-    A limit beyond the axis is left out: all test sentences are shorter.
+    A limit beyond the axis is left out: all test sentences are shorter. The rules share the axis
+    ``x`` of the curves: one of their own would leave out labels that have room.
     """
     places = [limit + 0.5 for limit in limits if limit + 0.5 < domain[1]]
     for row, place in enumerate(places):
@@ -249,7 +251,7 @@ def _limit_rules(
         align: Literal["left", "center", "right"] = "center"
         if not 1 / 3 < share < 2 / 3:
             align = "left" if share < 1 / 2 else "right"
-        base = alt.Chart(data_of([{"place": place}])).encode(x=alt.X("place:Q"))
+        base = alt.Chart(data_of([{"place": place}])).encode(x=x)
         text = base.mark_text(
             text=f"longest training sentence: {place - 0.5:.0f} words",
             align=align,

@@ -85,7 +85,7 @@ class SystemPanel { // the map and the words of one system
     Object.assign(this, {layer: layer.select, head: head.select});
     const controls = element("p", {className: "controls"}, layer.label, head.label);
     controls.addEventListener("change", () => redraw(this));
-    return [controls, drawing];
+    return [drawing, controls]; // below, so that the maps of a row begin at one height
   }
 
   get weights() {

@@ -103,6 +103,21 @@ def test_panels_have_letters_one_key_and_the_width_of_a_paper(width, letters):
     assert {*re.findall(r'font-size="(\d+)px"', svg)} == {"8", "9"}
 
 
+@pytest.mark.parametrize("width", [TEXT_WIDTH, COLUMN])
+def test_panels_with_words_of_all_lengths_fit_and_have_equal_cells(width):
+    """Plots stand one above the other, so the longest word of one takes room from the other."""
+    source = [f"s{number}" for number in range(19)]
+    panels = [
+        Panel(sentence(source, words), "a system", "sentence 7")
+        for words in (["secrètement"] * 3, ["a"] * 4, ["fromage", "b"], ["c"])
+    ]
+    svg = drawn(attention_panels(panels, width))
+    assert drawn_width(svg) <= width
+    found = re.findall(r'<path aria-label="source[^>]*d="M[\d.]+,[\d.]+h([\d.]+)v', svg)
+    sides = [float(side) for side in found]
+    assert max(sides) == pytest.approx(min(sides), rel=0.02)
+
+
 def test_darker_cells_are_larger_weights(tmp_path):
     """The diagonal of a picture of the identity is dark, the rest white."""
     kept = SentenceAttention(

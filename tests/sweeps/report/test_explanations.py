@@ -38,7 +38,7 @@ def explained(*systems):
     [
         (looping, TranslationKind.LONG, "repeat themselves"),
         (cut, TranslationKind.SHORT, "are too short"),
-        (unknown, TranslationKind.UNKNOWN, "have an unknown word"),
+        (unknown, TranslationKind.UNKNOWN, "have an unknown word at about the right length"),
     ],
 )
 def test_a_kind_of_failure_that_explains_a_fall_is_a_finding(fails, kind, said):

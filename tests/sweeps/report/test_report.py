@@ -12,6 +12,7 @@ import pytest
 from rich.console import Console
 
 from datamodules.corpus import examples_of
+from lightning_modules.figures.lines import figures_of
 from lightning_modules.figures.picture_files import CAPTION, ENDINGS, FLOAT
 from lightning_modules.metrics.systems import System
 from lightning_modules.metrics.words import PLAIN
@@ -22,10 +23,12 @@ from sweeps.report.findings import Findings
 from sweeps.report.html import render_report
 from sweeps.report.publish import write_figures, write_report
 from sweeps.report.report import make_report
+from sweeps.report.sections.length_curves import length_lines
 from sweeps.report.sentence_cards import diff_parts, sentence_cards, words_of
 from sweeps.report.terminal import print_findings
 from sweeps.tasks.compare import build_comparison
 from tests.helpers.run_folders import (
+    COLUMN,
     REPORT,
     SCORING,
     TEXT,
@@ -119,6 +122,18 @@ def test_limits_of_training_are_drawn_on_axes_of_words_alone(tmp_path):
             "bleu_by_length"
         ]
         assert ("longest training sentence" in chart.to_json()) == drawn
+
+
+def test_all_layers_of_a_curve_share_the_axis_of_lengths(tmp_path):
+    """The rule of the longest training sentence too: with an axis of its own, names were lost."""
+    evaluation = findings_of([make_run(tmp_path / "0")]).evaluation
+    bleu = next(each for each in evaluation.metrics if each.name == "bleu")
+    lines = length_lines(evaluation, bleu, COLUMN, limits=[15])
+    spec = figures_of("bleu", lines, COLUMN)["bleu"].to_dict()
+    encodings = [layer.get("encoding", {}) for layer in spec["layer"]]
+    axes = [each["x"].get("axis", {}).get("values") for each in encodings if "x" in each]
+    assert len(axes) > 2
+    assert axes == [[lines.points[place]["place"] for place in range(3)]] * len(axes)
 
 
 @pytest.mark.long
