@@ -182,8 +182,8 @@ def _axis(bands: Bands, room: float | None) -> alt.Axis:
 
 
 def _named(
-    places: Sequence[tuple[Bounds, float]], ends: Sequence[float], room: float
-) -> Sequence[tuple[Bounds, float]]:
+    places: list[tuple[Bounds, float]], ends: Sequence[float], room: float
+) -> list[tuple[Bounds, float]]:
     """Return every group, or every second one and so on, so that their names do not touch."""
     size, scale = style_of(room).type, room / (ends[1] - ends[0])
 
@@ -199,7 +199,7 @@ def _named(
     return next(filter(apart, steps))
 
 
-def _rounded(bands: Bands) -> Sequence[tuple[Bounds, float]]:
+def _rounded(bands: Bands) -> list[tuple[Bounds, float]]:
     return [(bounds, round(place, 2)) for bounds, place in bands.places.items()]
 
 

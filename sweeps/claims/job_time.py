@@ -27,7 +27,7 @@ DECISIVE = (
     *("trainer.precision", "trainer.devices", "trainer.num_nodes"),
 )
 """Settings that decide the speed of a training, besides the sizes of the model."""
-LEAST_SECONDS = 5  # a training must take for its speed to count: the first updates are slow
+LEAST_SECONDS = 5  # time that a training must take for its speed to count: its start is slow
 GPU_RESULTS = ROOT / "docs" / "findings" / "gpu"
 PUBLISHED = {
     "transformer_base": "Transformer",

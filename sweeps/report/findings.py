@@ -191,7 +191,7 @@ class Findings:
 
     @property
     def weak(self) -> str | None:
-        """Which systems have learned too little, if some have and others have not."""
+        """The systems that have learned too little, in a sentence; None if all or none have."""
         weak = list(map(quote, self._weak))
         if len(weak) in (0, len(self.evaluation.systems)):
             return None

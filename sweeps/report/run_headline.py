@@ -27,15 +27,15 @@ def run_headline(evaluation: Evaluation) -> list[Finding]:
         if (score := evaluation.estimate(baseline, None, BLEU)) is not None
     }
     shown = {label: format_number(bleu, 1) for label, bleu in others.items()}
-    short, least = f"BLEU is {format_number(whole.value, 1)}", ""
+    short, better = f"BLEU is {format_number(whole.value, 1)}", ""
     claim = f"BLEU is {_shown(whole)} on the whole test set"
     if others:
         best = max(others, key=lambda label: others[label])
         if others[best] > whole.value:
-            least = f"; the {best}, without a model, has {shown[best]}"
+            better = f"; the {best}, without a model, has {shown[best]}"
         with_each = [f"{bleu} with the {label}" for label, bleu in shown.items()]
         claim += f"; without a model, {in_words(with_each)}"
-    found = [Finding(claim, TEST, short + least)]
+    found = [Finding(claim, TEST, short + better)]
     known = {
         bounds: score
         for bounds in evaluation.bounds
@@ -43,12 +43,12 @@ def run_headline(evaluation: Evaluation) -> list[Finding]:
         and (score := evaluation.estimate(system, bounds, BLEU)) is not None
     }
     if len(known) > 1:
-        found.append(_by_length(evaluation, known, short, least))
+        found.append(_by_length(evaluation, known, short, better))
     return found
 
 
 def _by_length(
-    evaluation: Evaluation, known: dict[Bounds, Estimate], short: str, least: str
+    evaluation: Evaluation, known: dict[Bounds, Estimate], short: str, better: str
 ) -> Finding:
     """Name BLEU of the shortest and the longest group, and of the best between them."""
     named = evaluation.scoring.bucket_name
@@ -60,7 +60,7 @@ def _by_length(
     claim += f" and {_shown(known[last])} at {named(last)}"
     ends = [format_number(known[each].value, 1) for each in (first, last)]
     short += f" ({ends[0]} at {named(first)}, {ends[1]} at {named(last)})"
-    return Finding(claim, TEST, short + least)
+    return Finding(claim, TEST, short + better)
 
 
 def _shown(score: Estimate) -> str:

@@ -120,6 +120,16 @@ def test_the_failure_has_name_folder_and_error():
     assert "-0a1b2c3d/0): the loss is not a number" in text
 
 
+def test_a_long_warning_is_cut_at_its_end():
+    """Cut in its middle, it made no sense."""
+    findings = found(2)
+    warning = "the vocabulary has 89 tokens, fewer than it was asked for " + "and more " * 30
+    findings.__dict__["suspicions"] = {"the corpus": [warning]}
+    text = " ".join(printed(findings).split())
+    assert "looks wrong: the corpus: the vocabulary has 89 tokens, fewer than it was asked" in text
+    assert " and more and …" in text or " and more …" in text
+
+
 def test_a_difference_that_counts_is_not_shown_as_nothing():
     tested = PairTest("a", "b", "all", 60, Estimate(-0.031, -0.04, -0.02), 0.01, 0.01, None)
     assert size(tested) == "0.03 [0.02, 0.04]"
