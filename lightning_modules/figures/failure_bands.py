@@ -32,11 +32,12 @@ LOOKS: Mapping[TranslationKind, tuple[str, str]] = {
     TranslationKind.LONG: ("#a84300", "#ffffff"),
 }
 """Colours of a band and of its letters. No system has them; in grey, neighbours differ too."""
-HEIGHT, SMALL = 190, 90  # of a panel on the page and in a file
+HEIGHT, SMALL = 190, 70  # of a panel on the page and in a file
 NARROWEST = 260  # width of a panel's plot on a phone; a text that fits there fits anywhere
 MIDDLES = 60  # places at which a text is tried
 SUBJECT = "How the translations fail, by length."
 GAP = 12  # between the panels of a file, in points
+NUMBERS = 2.8  # room of an axis with numbers alone, in sizes of type
 BAR = 140  # width of the bar where there is one length group alone
 
 
@@ -97,18 +98,30 @@ def failure_panel(bands: Bands, x_title: str, note: str) -> Chart:
 
 
 def failure_panels(every: Sequence[Bands], x_title: str, note: str, width: float) -> Chart:
-    """Draw the bands of all systems side by side, for a file; one legend names the kinds."""
+    """Draw the bands of all systems side by side, for a file; one legend names the kinds.
+
+    The lowest panels have the title of the axis, and those on the left.
+    """
     style = style_of(width)
     columns = min(2 if width < WIDE else 3, len(every))
-    room = (width - GAP * (columns - 1)) / columns - AXIS * style.type
+    axes = style.type * (AXIS + NUMBERS * (columns - 1))
+    room = (width - GAP * (columns - 1) - axes) / columns
     names = short_labels([bands.label for bands in every], width)
     drawn = [
-        alt.layer(*_layers(bands, width, x_title, "%", room)).properties(
+        alt.layer(
+            *_layers(
+                bands,
+                width,
+                x_title if place + columns >= len(every) else None,
+                None if place % columns else "%",
+                room,
+            )
+        ).properties(
             width=room,
             height=SMALL,
             title=alt.TitleParams(fitted(names[bands.label], room, style.type), offset=4),
         )
-        for bands in every
+        for place, bands in enumerate(every)
     ]
     said = " ".join(bands.details for bands in every)
     chart = alt.concat(*drawn, columns=columns, spacing=GAP).resolve_scale(color="shared")
@@ -116,9 +129,12 @@ def failure_panels(every: Sequence[Bands], x_title: str, note: str, width: float
 
 
 def _layers(
-    bands: Bands, width: Width, x_title: str, y_title: str, room: float | None = None
+    bands: Bands, width: Width, x_title: str | None, y_title: str | None, room: float | None = None
 ) -> list[alt.Chart]:
-    """Return the layers of a panel that is ``room`` wide; None: as wide as the page has room."""
+    """Return the layers of a panel that is ``room`` wide; None: as wide as the page has room.
+
+    An axis without a title has its numbers alone.
+    """
     rows, on_page = list(bands.rows), width == "container"
     kinds = [kind.label for kind in TranslationKind]
     colours = alt.Scale(domain=kinds, range=[colour for colour, _ in LOOKS.values()])

@@ -10,7 +10,7 @@ from datamodules.corpus_statistics import CorpusStatistics
 from lightning_modules.figures.charts import KEY, Chart, Width, data_of, highlighting, style_of
 from lightning_modules.figures.hatches import hatches_of
 from lightning_modules.figures.lines import finish_chart, looks_scales
-from lightning_modules.figures.palette import GREYS
+from lightning_modules.figures.palette import SPLIT_COLOURS
 from lightning_modules.figures.system_looks import legend_of
 
 
@@ -93,8 +93,7 @@ def length_histogram(
         labelSeparation=4,
         grid=False,
     )
-    # Colours are for systems.
-    colours = alt.Scale(domain=splits, range=list(GREYS[: len(splits)]))
+    colours = alt.Scale(domain=splits, range=list(SPLIT_COLOURS[: len(splits)]))
     dashes = alt.Scale(domain=sides, range=list(DASHES))
     kinds = alt.Legend(
         orient="bottom", columns=2, symbolType="stroke", symbolSize=KEY, clipHeight=14

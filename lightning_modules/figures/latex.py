@@ -36,7 +36,7 @@ ACCENTS = {
     "\u0327": "c", "\u0331": "b",
 }  # fmt: skip
 """LaTeX's commands for combining marks."""
-BREAK = re.compile(r"(?<=[_.,:;=|/+)])(?=[^\d\s])|(?<=\S)(?=[\u0250-\u1dff\u2e80-\U0010ffff])")
+BREAK = re.compile(r"(?<=[_.,:;=|/+)])(?=[^\d\s.,:;)])|(?<=\S)(?=[\u0250-\u1dff\u2e80-\U0010ffff])")
 """Places where a line may end inside a word: in no number, before each foreign letter."""
 
 

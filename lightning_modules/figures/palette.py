@@ -18,8 +18,8 @@ GLYPHS = {
 SHAPES = tuple(GLYPHS)
 DASHES = ((1, 0), (6, 2), (2, 2), (8, 2, 2, 2))
 PLAIN = DASHES[0]
-GREYS = ("#1c2430", "#6b6b6b", "#949494")
-"""Colours of what is no system, such as the parts of a corpus."""
+SPLIT_COLOURS = ("#1c2430", "#949494", "#96690a")
+"""Colours of the parts of a corpus, which no system has: training, validation, test."""
 
 
 class Look(NamedTuple):

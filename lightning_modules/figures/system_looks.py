@@ -1,7 +1,6 @@
 """Legends, and labels at the ends of lines, in the looks of their systems."""
 
 import json
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import cycle
 from typing import Any
@@ -11,6 +10,7 @@ import altair as alt
 from lightning_modules.figures.charts import GREY, Width, data_of, style_of
 from lightning_modules.figures.palette import LETTERS, Look, looks_of
 from lightning_modules.figures.text_sizes import text_width
+from lightning_modules.runs.job import without_authors
 
 BASELINE_DASHES = ((4, 3), (1.5, 2), (6, 2, 1.5, 2))
 
@@ -34,7 +34,6 @@ SYMBOL, GAP = 1.25, 0.75  # room of a symbol of a legend before its label, and b
 PAGE = 640
 """Width of the plot on a page, nearly."""
 ROOMY = 1.15  # how much wider the fonts of browsers may be
-_AUTHORS = re.compile(r" \([^()]*et al\.\)")
 
 
 def legend_of(
@@ -81,14 +80,10 @@ def renamed(names: Mapping[str, str | list[str]]) -> str:
 
 
 def short_labels(labels: Iterable[str], width: Width) -> dict[str, str]:
-    """Return what a figure writes for each label.
-
-    A narrow one leaves out authors in brackets, where the labels differ without them.
-    """
-    labels = list(labels)
-    short = {label: _AUTHORS.sub("", label) for label in labels}
-    differ = len(set(short.values())) == len(short)
-    return short if differ and not style_of(width).labelled else {label: label for label in labels}
+    """Return what a figure writes for each label: a narrow one leaves out authors in brackets."""
+    return (
+        {label: label for label in labels} if style_of(width).labelled else without_authors(labels)
+    )
 
 
 def _width(labels: Sequence[str], columns: int, type: float) -> float:

@@ -3,7 +3,7 @@
 import re
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +15,8 @@ from lightning_modules.runs.settings import key_of
 
 QUIET = "ATTENTION_BENCH_QUIET"
 """Environment variable, set while a table shows the jobs: log lines would break the table."""
+
+AUTHORS = re.compile(r" \([^()]*et al\.\)")  # in a label
 
 
 class Job(NamedTuple):
@@ -69,6 +71,13 @@ def _says(label: str, override: str) -> bool:
         return False
     value = re.escape(in_words(override.partition("=")[2]))
     return re.search(rf"(?<![\w.]){value}(?![\w.])", label) is not None
+
+
+def without_authors(labels: Iterable[str]) -> dict[str, str]:
+    """Return each label without authors in brackets, where the labels differ without them."""
+    labels = list(labels)
+    short = {label: AUTHORS.sub("", label) for label in labels}
+    return short if len(set(short.values())) == len(short) else {label: label for label in labels}
 
 
 def run_label(label: str, seed: int) -> str:

@@ -8,13 +8,17 @@ from lightning_modules.metrics.bootstrap import Estimate, score_subset
 from lightning_modules.metrics.lengths import THIN, falls_below, slope_per_ten
 from lightning_modules.metrics.metric import Metric, TextMetric
 from lightning_modules.metrics.resampling import interval
-from lightning_modules.metrics.systems import EvalSet, Subsets, System
+from lightning_modules.metrics.systems import WITHOUT_UNKNOWN, EvalSet, Subsets, System
+from lightning_modules.runs.job import without_authors
 from lightning_modules.testing.scoring import MEANING
 from sweeps.comparison.evaluation import EvalGroup, Evaluation
+from sweeps.comparison.numbers import in_words
 from sweeps.comparison.tables import Cell, Column, Table
 
 ALIGNMENT = {"aer", "precision", "recall"}
 ATTENTION = {*ALIGNMENT, "entropy", "distance", "coverage"}
+KNOWN_WORDS = f"{WITHOUT_UNKNOWN}: sentences of which the vocabularies have every word."
+"""What the part of a test set without unknown words is."""
 
 
 def uncertainty(evaluation: Evaluation) -> str:
@@ -76,7 +80,9 @@ def subset_scores(
     columns += [Column("sentences", "sentences", "count"), *map(_estimate_column, metrics)]
     names = [metric.name for metric in metrics]
     if rows:
-        yield Table(name, title, columns, rows, origin(evaluation, *names), uncertainty(evaluation))
+        known = f" {KNOWN_WORDS}" if any(WITHOUT_UNKNOWN in row for row in rows) else ""
+        note = f"{uncertainty(evaluation)}{known}"
+        yield Table(name, title, columns, rows, origin(evaluation, *names), note)
 
 
 def origin(evaluation: Evaluation, *metrics: str) -> dict[str, str | int]:
@@ -151,10 +157,12 @@ def scores(evaluation: Evaluation, name: str, title: str, metrics: Sequence[Metr
     )
 
 
-def main_tables(evaluation: Evaluation) -> Iterator[Table]:
+def main_tables(evaluation: Evaluation, setting: str = "") -> Iterator[Table]:
     """Yield the short table of a paper; nothing without BLEU.
 
     It has BLEU on all sentences, and on the shortest and the longest groups with enough of them.
+    ``setting`` says in a sentence how the systems were trained. Labels are without authors, whom a
+    paper cites.
     """
     bleu = next((each for each in evaluation.metrics if each.name == "bleu"), None)
     if bleu is None:
@@ -162,18 +170,22 @@ def main_tables(evaluation: Evaluation) -> Iterator[Table]:
     enough = [each for each in evaluation.bounds if min(evaluation.sentences(each)) >= THIN]
     groups = list(dict.fromkeys([None, *enough[:1], *enough[-1:]]))
     shown = [system for system, _ in named_seeds(evaluation, bleu.name)]
-    columns = [system_column(shown)]
+    short = without_authors(system.label for system in shown)
+    columns = [Column("system", "system", labels={each.name: short[each.label] for each in shown})]
+    sizes = []
     for each in groups:
         name = "all" if each is None else evaluation.scoring.bucket_name(each)
-        title = f"{name} (n = {'/'.join(map(str, evaluation.sentences(each)))})"
-        columns.append(Column(name, title, "estimate", bleu.decimals, best=bleu.better))
+        columns.append(Column(name, name, "estimate", bleu.decimals, best=bleu.better))
+        count = "/".join(f"{sentences:,}" for sentences in evaluation.sentences(each))
+        sizes.append(f"{count} in all" if each is None else f"{count} of {name}")
     rows: list[list[Cell]] = [
         [system.name, *(evaluation.estimate(system, each, bleu.name) for each in groups)]
         for system in shown
     ]
     title = "BLEU on all test sentences, on the shortest and on the longest"
-    note = MEANING if len(shown) > len(evaluation.systems) else ""
-    note = f"{uncertainty(evaluation)} {note}".strip()
+    parts = [f"Sentences: {in_words(sizes)}.", setting, uncertainty(evaluation)]
+    parts += [MEANING] if len(shown) > len(evaluation.systems) else []
+    note = " ".join(filter(None, parts))
     about, apart = origin(evaluation, bleu.name), _apart(evaluation)
     yield Table("main", title, columns, rows, about, note, apart=apart)
 

@@ -13,7 +13,7 @@ from lightning_modules.metrics.pair_tests import PairTest, compare_pairs, correc
 from lightning_modules.metrics.resampling import ENOUGH
 from lightning_modules.metrics.systems import System
 from sweeps.comparison.evaluation import Evaluation
-from sweeps.comparison.numbers import format_p, p_floor, p_statement
+from sweeps.comparison.numbers import format_p, in_words, p_floor, p_statement
 from sweeps.comparison.score_tables import origin, system_column
 from sweeps.comparison.tables import Cell, Column, Table
 
@@ -115,18 +115,21 @@ def conclusions(evaluation: Evaluation, bleu: SignificanceTests | None) -> list[
 
 def _conclusions(bleu: SignificanceTests, labels: Mapping[str, str]) -> Iterator[str]:
     whole = [each for each in bleu.tests if each.subset == "all"]
+    methods: dict[tuple[str, ...], list[str]] = {}  # those that find the same pairs, by the others
     for method, p_values in (
         ("paired bootstrap", [each.p_bootstrap_holm for each in whole]),
         ("approximate randomisation", [each.p_randomisation_holm for each in whole]),
     ):
-        alike = [
+        alike = tuple(
             f"{labels[each.first]} and {labels[each.second]}"
             for each, p in zip(whole, p_values, strict=True)
             if p >= SIGNIFICANT
-        ]
+        )
+        methods.setdefault(alike, []).append(method)
+    for alike, by in methods.items():
         exceptions = f"; not {', nor '.join(alike)}" if alike else ""
         yield (
-            f"BLEU differs in {len(whole) - len(alike)} of {len(whole)} pairs by {method} "
+            f"BLEU differs in {len(whole) - len(alike)} of {len(whole)} pairs by {in_words(by)} "
             f"(p < {SIGNIFICANT} after Holm's correction over {len(bleu.tests)} tests){exceptions}"
         )
     for each in filter(disagree, whole):

@@ -30,6 +30,7 @@ LATEX = r"""% Needs \usepackage{{booktabs,graphicx}}.
 \caption{{{caption}}}
 \label{{tab:{name}}}
 \smallskip
+\small
 \setlength{{\tabcolsep}}{{4pt}}
 \resizebox{{\ifdim\width>\linewidth\linewidth\else\width\fi}}{{!}}{{%
 {tabular}}}

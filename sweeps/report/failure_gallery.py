@@ -49,18 +49,15 @@ class Gallery:
 
 
 def failure_gallery(findings: Findings) -> Gallery:
-    """Return a typical failure of the first seed of each system, in each length group.
-
-    The systems that the findings compare come first, the one that falls before the other.
-    """
+    """Return a typical failure of the first seed of each system, in each length group."""
     evaluation = findings.evaluation
-    compared = [system for tests in findings.group_tests for system in reversed(tests.contest)]
-    systems = list(dict.fromkeys([*compared, *evaluation.systems]))
     thin = {each.bounds for group in evaluation.groups for each in group.buckets if each.thin}
     groups: list[GalleryGroup] = []
     first = 0
     for bounds in evaluation.bounds:
-        found = [example for each in systems for example in _examples(findings, each, bounds)]
+        found = [
+            example for each in evaluation.systems for example in _examples(findings, each, bounds)
+        ]
         if not found:
             continue
         if bounds not in thin:

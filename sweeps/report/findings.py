@@ -74,7 +74,8 @@ class StudySection:
 
 
 NO_ANSWER = "Nothing can be said yet: every training has learned too little."
-MOST_WEAK = 5  # most systems that are named as having learned too little
+WEAK = "†"  # after the names of systems that have learned too little
+MOST_WEAK = 5  # most of them that a sentence names
 CORPUS, TRAININGS = "the corpus", "trainings"
 ONE_TRAINING = "{} one seed; other seeds may differ."
 """The sentence before the findings, where systems have one seed; ``{}`` says which systems."""
@@ -176,11 +177,14 @@ class Findings:
     def answer(self) -> str | None:
         """The answer to the question in one short sentence; None where no test gives one.
 
-        Where every training has learned too little, there is nothing to answer.
+        Systems that have learned too little have a mark; if all have, there is nothing to answer.
         """
-        if len(self._weak) == len(self.evaluation.systems) > 1:
+        if len(self.too_weak) == len(self.evaluation.systems) > 1:
             return NO_ANSWER
-        return answer(self._lengths)
+        found = answer(self._lengths)
+        for name in map(quote, self.too_weak):
+            found = found and found.replace(name, f"{name}{WEAK}")
+        return found
 
     @property
     def reason(self) -> str | None:
@@ -192,15 +196,15 @@ class Findings:
     @property
     def weak(self) -> str | None:
         """The systems that have learned too little, in a sentence; None if all or none have."""
-        weak = list(map(quote, self._weak))
+        weak = list(map(quote, self.too_weak))
         if len(weak) in (0, len(self.evaluation.systems)):
             return None
         named = in_words(weak) if len(weak) <= MOST_WEAK else f"{len(weak)} systems"
         have, their = ("has", "its") if len(weak) == 1 else ("have", "their")
-        return f"{named} {have} learned too little: {their} scores and falls say little."
+        return f"{WEAK} {named} {have} learned too little: {their} scores and falls say little."
 
     @cached_property
-    def _weak(self) -> list[System]:
+    def too_weak(self) -> list[System]:
         """The systems of which every training has learned too little."""
         little: dict[str, bool] = {}
         for run in self.comparison.runs:
@@ -236,7 +240,10 @@ class Findings:
 
     @cached_property
     def suspicions(self) -> dict[str, list[str]]:
-        """What looks wrong: in the corpus, in trainings, in the translations of a system."""
+        """What looks wrong: in the corpus, in trainings, in the translations of a system.
+
+        The system and the warning about most translations come first.
+        """
         runs = self.comparison.runs
         corpora = [each for run in runs for each in run.result.data.suspicions]
         trainings = [
@@ -246,11 +253,14 @@ class Findings:
         if self.alone:  # which has looked at its translations
             found[quote(self.evaluation.systems[0])] = list(runs[0].result.suspicions)
             return {text: lines for text, lines in found.items() if lines}
-        for system in self.evaluation.systems:
-            test, of_system = system.test, found.setdefault(quote(system), [])
-            for output in system.outputs:
-                for each in suspicions_of_output(test, output.hypotheses):
-                    of_system.append(f"{run_label(system.label, output.seed)}: {each}")
+        told = [
+            (each.lines / each.of, quote(system), f"{run_label(system.label, output.seed)}: {each}")
+            for system in self.evaluation.systems
+            for output in system.outputs
+            for each in suspicions_of_output(system.test, output.hypotheses)
+        ]
+        for _, name, line in sorted(told, key=lambda each: -each[0]):
+            found.setdefault(name, []).append(line)
         return {text: lines for text, lines in found.items() if lines}
 
     @property

@@ -113,6 +113,24 @@ class PageTop:
                 spent.setdefault(find_kind(kind).unit, set()).add(digits)
         return [f"{in_words(sorted(amounts))} {unit}" for unit, amounts in spent.items()]
 
+    @property
+    def setting(self) -> str:
+        """How the systems were trained, in a sentence of a caption; empty for files."""
+        data = [result.data for result in self.results]
+        corpora = list(
+            dict.fromkeys(
+                f"{each.pairs.get('train', 0):,} pairs of {each.name} ({each.source} → "
+                f"{each.target})"
+                for each in data
+            )
+        )
+        if not corpora:
+            return ""
+        on = in_words(corpora) if len(corpora) <= NAMED else f"{len(corpora)} corpora"
+        seeds = sorted({result.seed for result in self.results})
+        named = f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}"
+        return f"Trained on {on}, with {in_words(self.budgets)}; {named}."
+
     def _of_each(self, budget: str) -> str:
         return budget if self.findings.alone else f"{budget} for each training"
 

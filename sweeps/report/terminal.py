@@ -1,7 +1,7 @@
 """Print a report in the terminal."""
 
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from pathlib import Path
 
 from rich.console import Console, RenderableType
@@ -22,7 +22,7 @@ from sweeps.comparison.score_tables import named_seeds
 from sweeps.comparison.tables import Cell, Column, Table
 from sweeps.launch.live import mark_of
 from sweeps.report.alarms import Alarms
-from sweeps.report.findings import Findings
+from sweeps.report.findings import WEAK, Findings
 
 WHOLE = {"exact": "EM", "aer": "AER"}
 """Short titles of the scores on the whole test set that the terminal shows next to BLEU."""
@@ -95,7 +95,7 @@ def print_findings(findings: Findings, console: Console) -> None:
     printed += _found(findings)
     used = sum(len(console.render_lines(each)) for each in printed)
     left = max(MOST_LINES - FOR_PAGE - used, LEAST_TABLE)
-    table = _scores(findings.evaluation, left, console)
+    table = _scores(findings, left, console)
     for each in (*printed, table):
         console.print(each)
 
@@ -158,7 +158,7 @@ def _found(findings: Findings) -> Iterator[Text]:
             named.append(f"{more} more")
         yield Text.assemble(("✗ NOT HELD", "bold red"), f" {in_words(named)}; the page says why")
     elif conditions:
-        yield Text(f"✓ a fair comparison: {_held(conditions)}", "green")
+        yield Text(f"✓ {_held(conditions)}", "green")
     if findings.warnings:
         line = f" {textwrap.shorten(findings.warned, LONGEST_TEXT, placeholder=' …')}"
         yield Text.assemble(("✗ looks wrong:", "bold red"), line)
@@ -166,10 +166,8 @@ def _found(findings: Findings) -> Iterator[Text]:
 
 def _held(conditions: Sequence[Condition]) -> str:
     """Return how many conditions hold, and the names of those in which systems may differ."""
-    held = [each for each in conditions if each.state == "held"]
-    said = [
-        f"all {len(held)} conditions hold" if len(held) == len(conditions) else f"{len(held)} hold"
-    ]
+    held = sum(each.state == "held" for each in conditions)
+    said = [f"{held} of {len(conditions)} conditions of a fair comparison hold"]
     for state, verbs in OTHER_STATES.items():
         names = [each.name for each in conditions if each.state == state]
         named = names if len(names) <= MOST_CONDITIONS else [f"{len(names)} others"]
@@ -178,23 +176,35 @@ def _held(conditions: Sequence[Condition]) -> str:
     return "; ".join(said)
 
 
-def _scores(evaluation: Evaluation, lines: int, console: Console) -> Printed:
+def _scores(findings: Findings, lines: int, console: Console) -> Printed:
     """Return the table of BLEU in as many ``lines``: of the highest systems, if all are too many.
 
-    Where the table would be too wide, it has the shortest and the longest sentences alone.
+    Translations without a model are the first to be left out. Where the table would be too wide,
+    it has the shortest and the longest sentences alone.
     """
+    evaluation = findings.evaluation
     shown = list(named_seeds(evaluation, "bleu"))
+    weak = {system.name for system in findings.too_weak}
     bounds = evaluation.bounds
     unlimited = console.options.update(max_width=1_000)  # else no table measures as too wide
     for chosen in (bounds, list(dict.fromkeys([*bounds[:1], *bounds[-1:]]))):
-        table = _scores_of(evaluation, shown, chosen)
+        table = _scores_of(evaluation, shown, chosen, weak, "")
         if Measurement.get(console, unlimited, table).maximum <= console.width:
             break
-    ranked = sorted(shown, key=lambda each: -(evaluation.mean(each[0], None, "bleu") or 0))
+    trained = len(evaluation.systems)
+    ranked = [
+        row
+        for part in (shown[:trained], shown[trained:])
+        for row in sorted(part, key=lambda each: -(evaluation.mean(each[0], None, "bleu") or 0))
+    ]
 
     def highest(count: int) -> Printed:
         kept = [each for each in shown if each in ranked[:count]]
-        return _scores_of(evaluation, kept, chosen, len(shown))
+        left = [system.label for system, _ in ranked[max(count, trained) :]]
+        cut = f"; without {in_words(left)}" if left else ""
+        if count < trained:
+            cut = f"; the {count} highest of {trained}"
+        return _scores_of(evaluation, kept, chosen, weak, cut)
 
     return fitting(highest, len(shown), lines, console)
 
@@ -203,17 +213,25 @@ def _scores_of(
     evaluation: Evaluation,
     shown: Sequence[tuple[System, str | None]],
     bounds: Sequence[Bounds],
-    of: int = 0,
+    weak: Set[str],
+    cut: str,
 ) -> Printed:
-    """Return the table of some systems, and of some lengths, ``of`` so many systems in all."""
+    """Return the table of some systems, and of some lengths.
+
+    ``weak`` names the systems that have learned too little; ``cut`` says what is left out.
+    """
     whole = [name for name in WHOLE if name in {each.name for each in evaluation.metrics}]
     title = f"BLEU [95%], and by {evaluation.length_axis.partition(' (')[0]}"
     labels_of_whole = (METRICS[name].label.removesuffix(PERCENT) for name in whole)
     named = [f"{WHOLE[name]}: {label}" for name, label in zip(whole, labels_of_whole, strict=True)]
     title += f"; {', '.join(named)}{PERCENT}" if named else ""
-    if len(shown) < of:
-        title += f"; the {len(shown)} highest of {of}"
-    labels = {system.name: shorten(system.label, LONGEST_LABEL) for system, _ in shown}
+    if weak & {system.name for system, _ in shown}:
+        title += f"; {WEAK}: learned too little"
+    title += cut
+    labels = {
+        system.name: shorten(system.label, LONGEST_LABEL) + (WEAK if system.name in weak else "")
+        for system, _ in shown
+    }
     columns = [Column("system", "system", labels=labels), Column("seed", "seed")]
     columns.append(Column("bleu", "BLEU", "estimate"))
     for each in bounds:

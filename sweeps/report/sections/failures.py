@@ -100,7 +100,7 @@ class Failures(Section):
     def _note(self) -> str:
         kinds = "; ".join(self._definitions)
         means = ", means over seeds" if self.findings.several_seeds else ""
-        return f"Share of the translations of each kind{means}. {kinds}."
+        return f"Share of the translations of each kind{means}. {kinds[:1].upper()}{kinds[1:]}."
 
     @cached_property
     def _bands(self) -> dict[str, Bands]:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
@@ -30,6 +31,7 @@ from sweeps.comparison.numbers import in_words
 from sweeps.comparison.score_tables import by_length, main_tables, origin, origin_in_words
 from sweeps.comparison.tables import Table
 from sweeps.report.findings import Findings
+from sweeps.report.page_top import PageTop
 from sweeps.report.sections import Section
 
 EVERY_SEED = "every_seed"
@@ -66,7 +68,11 @@ class BleuByLength(Section):
     @override
     def tables(self) -> Sequence[Table]:
         """Return the short table of a paper, which the page does without."""
-        return [] if self.findings.alone else list(main_tables(self.findings.evaluation))
+        return (
+            []
+            if self.findings.alone
+            else list(main_tables(self.findings.evaluation, PageTop(self.findings).setting))
+        )
 
     @override
     def figures(self, width: Width) -> Mapping[str, Chart]:
@@ -117,6 +123,7 @@ def _curves(
     curves: dict[str, Chart] = {}
     for metric in metrics:
         lines = length_lines(evaluation, metric, width, limits, title)
+        lines = replace(lines, note=f"{PageTop(findings).setting} {lines.note}".strip())
         curves |= figures_of(f"{metric.name}_by_length{ending}", lines, width)
     return curves
 

@@ -50,16 +50,19 @@ class Matrix:
 
     lengths: str
     sentences: str
+    columns: list[str]  # labels of the systems, all but the first
     rows: list[tuple[str, list[MatrixCell | None]]]
-    """Each system's label with a cell for every system; None for an untested pair."""
+    """The label of each system but the last, with a cell for every column; None for a pair that is
+    untested or stands in a row above."""
 
 
 def significance_matrices(tests: SignificanceTests, labels: Mapping[str, str]) -> list[Matrix]:
     """Arrange differences and p-values of tests by systems, given their labels by name, in order.
 
-    The whole test set comes first. The p-values are of the paired bootstrap, after Holm's
-    correction over all tests.
+    Each pair stands once, in the row of its first system. The whole test set comes first. The
+    p-values are of the paired bootstrap, after Holm's correction over all tests.
     """
+    names = list(labels)
     sentences: dict[str, set[str]] = {}
     for test in tests.tests:
         sentences.setdefault(test.subset, set()).add(str(test.sentences))
@@ -67,9 +70,18 @@ def significance_matrices(tests: SignificanceTests, labels: Mapping[str, str]) -
         Matrix(
             lengths,
             "/".join(sorted(counts)),
+            [labels[name] for name in names[1:]],
             [
-                (label, [_cell(tests, tests.by_pair.get((row, c, lengths))) for c in labels])
-                for row, label in labels.items()
+                (
+                    labels[row],
+                    [
+                        _cell(tests, tests.by_pair.get((row, column, lengths)))
+                        if column in names[place:]
+                        else None
+                        for column in names[1:]
+                    ],
+                )
+                for place, row in enumerate(names[:-1], start=1)
             ],
         )
         for lengths, counts in sentences.items()
@@ -144,9 +156,10 @@ class Significance(Section):
 
     @property
     def matrices(self) -> list[Matrix]:
-        """A matrix for each range of lengths; none without tests."""
-        tests = self.findings.significance.get("bleu")
-        labels = {each.name: each.label for each in self.findings.evaluation.systems}
+        """A matrix for each range of lengths, with the highest BLEU first; none without tests."""
+        tests, evaluation = self.findings.significance.get("bleu"), self.findings.evaluation
+        bleu = {each: evaluation.mean(each, None, BLEU) or 0.0 for each in evaluation.systems}
+        labels = {each.name: each.label for each in sorted(bleu, key=lambda each: -bleu[each])}
         return significance_matrices(tests, labels) if tests else []
 
     @override

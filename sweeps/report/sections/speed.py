@@ -73,6 +73,7 @@ def mean_over(runs: Sequence[RunOutput], measure: Callable[[Result], float | Non
 
 COSTS = {"seconds": "training time (seconds)", "flops": "FLOPs of training"}
 """The costs against which quality is drawn, by the keys of their columns."""
+LEAST_RATIO = 1.2  # of the highest cost to the lowest one, from which a chart shows something
 
 
 class Speed(Section):
@@ -89,7 +90,7 @@ class Speed(Section):
 
     @override
     def figures(self, width: Width) -> Mapping[str, Chart]:
-        """Return BLEU against each cost that at least two systems recorded."""
+        """Return BLEU against each cost that at least two systems recorded, and that differs."""
         evaluation, by_system = self.findings.evaluation, self.findings.comparison.by_system
         if len(evaluation.groups) != 1 or self.findings.alone:
             return {}
@@ -103,6 +104,7 @@ class Speed(Section):
                 if (cost := mean_over(runs, measures[key])) is not None
                 and (score := evaluation.estimate(system, None, "bleu")) is not None
             }
-            if len(known) > 1:
+            costs = [cost for cost, _ in known.values()]
+            if len(known) > 1 and max(costs) >= LEAST_RATIO * min(costs):
                 charts[f"bleu_by_{key}"] = cost_chart(known, labels, title, "BLEU", NOTE, width)
         return charts

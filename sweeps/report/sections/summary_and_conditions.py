@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from typing_extensions import override
 
-from sweeps.comparison.conditions import MARKS
+from sweeps.comparison.conditions import MARKS, Condition
 from sweeps.report.sections import Section
 
 
@@ -34,8 +34,23 @@ class Summary(Section):
 
 
 class Conditions(Section):
-    """What was equal between the runs, and what was not."""
+    """What was equal between the runs, and what was not, which comes first."""
 
     heading = "Conditions"
     marks = MARKS
     template = '{% include "sections/conditions.html.j2" %}'
+
+    @property
+    def others(self) -> list[Condition]:
+        """The conditions that need a look, those that did not hold first."""
+        others = [each for each in self._conditions if each.state != "held"]
+        return sorted(others, key=lambda each: each.holds)
+
+    @property
+    def held(self) -> list[Condition]:
+        """The conditions in which all runs were equal."""
+        return [each for each in self._conditions if each.state == "held"]
+
+    @property
+    def _conditions(self) -> Sequence[Condition]:
+        return self.findings.comparison.conditions

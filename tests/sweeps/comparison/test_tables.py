@@ -358,6 +358,28 @@ def test_a_character_that_the_fonts_lack_is_named():
     assert latex_text("\u22121") == r"\ensuremath{-}1"
 
 
+@pytest.mark.parametrize("text", ["source length (words), 500", "a; (b), c: (d)."])
+def test_no_line_breaks_before_a_mark(text):
+    assert latex_text(text) == text
+
+
+def test_the_table_of_a_paper_says_how_its_systems_were_trained(tmp_path):
+    """Without authors, whom a paper cites."""
+    labels = {"none": "No attention (Cho et al.)", "luong": "Luong, dot"}
+    runs = [
+        make_run(tmp_path / f"{name}{seed}", name, seed, config={"label": label})
+        for name, label in labels.items()
+        for seed in (1, 2)
+    ]
+    main = make_report(findings_of(runs), REPORT).tables["main"]
+    trained = "Trained on 60,000 pairs of grammar (en → fr), with 1,500,000 target tokens"
+    assert f"{trained}; seeds 1, 2." in main.caption
+    assert [row[0] for row in main.shown] == ["No attention", "Luong, dot"]
+    counts = [column.key for column in main.columns[1:]]
+    assert f"{len(TEXT.references):,} in all" in main.caption
+    assert all(f" of {name}" in main.caption for name in counts[1:])
+
+
 def test_rows_of_different_lengths_do_not_compete():
     columns = [
         Column("system", "system"),

@@ -38,7 +38,7 @@ from sweeps.report.sections.agreement import contrasts
 from sweeps.report.sections.ladder import Steps
 from sweeps.report.sections.learning import learning_curves, learning_table
 from sweeps.report.sections.significance import MatrixCell, significance_matrices
-from sweeps.report.sections.speed import speed_table
+from sweeps.report.sections.speed import Speed, speed_table
 from sweeps.report.wandb_comparison import report_sections
 from sweeps.tasks.compare import build_comparison
 from tests.helpers.made_text import corpus
@@ -49,6 +49,7 @@ from tests.helpers.run_folders import (
     findings_of,
     history,
     make_run,
+    result,
     text,
     unsealed,
 )
@@ -136,7 +137,7 @@ def family(*rows):
     return SignificanceTests(METRICS["bleu"], tests, resamples=10_000)
 
 
-def test_every_tested_pair_stands_twice_with_opposite_signs():
+def test_every_pair_stands_once_as_the_first_system_less_the_second():
     matrices = significance_matrices(
         family(("a", "b", "all", 65, 2.5, 0.01), ("a", "b", "1–10", 32, -1.0, 0.05)),
         {"a": "A", "b": "B", "c": "C"},
@@ -146,14 +147,13 @@ def test_every_tested_pair_stands_twice_with_opposite_signs():
         ("1–10", "32"),
     ]
     whole, short = (dict(matrix.rows) for matrix in matrices)
-    assert whole == {
-        "A": [None, MatrixCell("better", "+2.50", "p = 0.0100"), None],
-        "B": [MatrixCell("worse", "−2.50", "p = 0.0100"), None, None],
-        "C": [None, None, None],
-    }
-    assert [cell and cell.symbol for cell in whole["A"]] == [None, "▲", None]
-    assert short["B"][0] == MatrixCell("alike", "+1.00", "p = 0.0500")
-    assert short["B"][0].symbol == "≈"
+    assert whole == {"A": [MatrixCell("better", "+2.50", "p = 0.0100"), None], "B": [None, None]}
+    assert [matrix.columns for matrix in matrices] == [["B", "C"]] * 2
+    assert [cell and cell.symbol for cell in whole["A"]] == ["▲", None]
+    assert short["A"][0] == MatrixCell("alike", "−1.00", "p = 0.0500")
+    assert short["A"][0].symbol == "≈"
+    [turned] = significance_matrices(family(("a", "b", "all", 65, 2.5, 0.01)), {"b": "B", "a": "A"})
+    assert dict(turned.rows) == {"B": [MatrixCell("worse", "−2.50", "p = 0.0100")]}
 
 
 def test_a_p_value_at_the_floor_is_shown_as_less_with_the_reason():
@@ -161,7 +161,7 @@ def test_a_p_value_at_the_floor_is_shown_as_less_with_the_reason():
     pairs = [("a", str(n), "all", 65, 1.0, 0.5 if n else least) for n in range(71)]
     tests = family(*pairs)
     [matrix] = significance_matrices(tests, {"a": "A", "0": "0", "1": "1"})
-    [_, at_floor, other] = dict(matrix.rows)["A"]
+    [at_floor, other] = dict(matrix.rows)["A"]
     assert at_floor
     assert other
     assert (at_floor.p, other.p) == ("p < 0.0071", "p = 0.5000")
@@ -175,7 +175,7 @@ def test_methods_that_disagree_are_marked_and_explained():
     apart = replace(made.tests[1], p_randomisation_holm=0.06)
     made = replace(made, tests=[made.tests[0], apart])
     [matrix] = significance_matrices(made, {"a": "a", "b": "b", "c": "c"})
-    [_, agreed, marked] = dict(matrix.rows)["a"]
+    [agreed, marked] = dict(matrix.rows)["a"]
     assert agreed
     assert marked
     assert not agreed.disagreement
@@ -186,6 +186,32 @@ def test_methods_that_disagree_are_marked_and_explained():
     table = table_of_tests(made, systems, SENTENCES, {"resamples": 10_000}, 10_000)
     assert [row[-1] for row in table.rows] == ["differ", "methods disagree †"]
     assert made.why_they_disagree in table.note
+
+
+@pytest.mark.parametrize(("flops", "drawn"), [((100, 110), False), ((100, 130), True)])
+def test_costs_that_hardly_differ_have_no_figure(tmp_path, flops, drawn):
+    trained = result()["training"]
+    runs = [
+        make_run(tmp_path / name, name, training=trained | {"flops": spent})
+        for name, spent in zip(("none", "luong"), flops, strict=True)
+    ]
+    figures = Speed(findings_of(runs)).figures("container")
+    assert ("bleu_by_flops" in figures) == drawn
+
+
+def test_methods_that_find_the_same_pairs_share_a_line():
+    made = family(("a", "b", "all", 65, 1.0, 0.01), ("a", "c", "all", 65, 1.0, 0.2))
+    systems = [SimpleNamespace(name=name) for name in "abc"]
+    evaluation: Any = SimpleNamespace(
+        groups=[SimpleNamespace(systems=systems)], labels={name: name.upper() for name in "abc"}
+    )
+    both = "BLEU differs in 1 of 2 pairs by paired bootstrap and approximate randomisation"
+    [line] = conclusions(evaluation, made)
+    assert line == f"{both} (p < 0.05 after Holm's correction over 2 tests); not A and C"
+    apart = replace(made.tests[0], p_randomisation_holm=0.06)
+    first, second, *_ = conclusions(evaluation, replace(made, tests=[apart, made.tests[1]]))
+    assert "in 1 of 2 pairs by paired bootstrap (" in first
+    assert "in 0 of 2 pairs by approximate randomisation (" in second
 
 
 def test_the_terminal_explains_once_why_methods_disagree():

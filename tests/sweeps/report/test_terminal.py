@@ -1,6 +1,7 @@
 """What a terminal gets of a comparison: failed jobs first, at most 25 lines, the main table."""
 
 import io
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,8 +26,8 @@ from tests.helpers.run_folders import scoring_of
 LONG = "Luong global, dot with data.reordering=1, model.layers=2, optimizer.lr=0.00123"
 
 
-def found(count, failed=0, label="系统"):
-    """Findings on ``count`` systems, each better than the one before."""
+def found(count, failed=0, label="系统", phrase_table=False):
+    """Findings on ``count`` systems, each better than the one before; a phrase table is perfect."""
     rng = np.random.default_rng(0)
     references = made_references(60, rng, longest=25)
     test = EvalSet(references, references)
@@ -34,6 +35,9 @@ def found(count, failed=0, label="系统"):
         translated(f"{label} {number}", test, corrupted(references, 0.5 - 0.01 * number, rng))
         for number in range(count)
     ]
+    if phrase_table:
+        [output] = systems[0].outputs
+        systems[0] = replace(systems[0], outputs=[replace(output, phrase_table=references)])
     evaluation = evaluate(systems, scoring_of(edges=[10, 20, 30], resamples=100, metrics=["bleu"]))
     why = "the loss is not a number " * 20
     place = Path("/a/long/way/to/outputs/comparisons/sweep-2026-11-27_16-46-22-262132-0a1b2c3d")
@@ -83,10 +87,10 @@ def test_the_highest_of_many_systems_are_shown():
 @pytest.mark.parametrize(
     ("designed", "line"),
     [
-        (0, "✓ a fair comparison: all 6 conditions hold"),
-        (1, "✓ a fair comparison: 5 hold; condition 0 differs by design"),
-        (2, "✓ a fair comparison: 4 hold; condition 0 and condition 1 differ by design"),
-        (4, "✓ a fair comparison: 2 hold; 4 others differ by design"),
+        (0, "✓ 6 of 6 conditions of a fair comparison hold"),
+        (1, "✓ 5 of 6 conditions of a fair comparison hold; condition 0 differs by design"),
+        (2, "✓ 4 of 6 conditions of a fair comparison hold; condition 0 and condition 1 differ by"),
+        (4, "✓ 2 of 6 conditions of a fair comparison hold; 4 others differ by design"),
     ],
 )
 def test_a_fair_comparison_names_what_differs_by_design(designed, line):
@@ -95,6 +99,28 @@ def test_a_fair_comparison_names_what_differs_by_design(designed, line):
     text = printed(findings, width=120)
     assert line in text
     assert "highest of" not in text  # seven systems fit
+
+
+@pytest.mark.parametrize("count", [2, 6, 7, 8, 20])
+def test_translations_without_a_model_are_left_out_before_systems(count):
+    """However high their BLEU is."""
+    text = printed(found(count, phrase_table=True), width=120)
+    shown = len(re.findall(r"^\S 系统 [0-9]", text, re.MULTILINE))
+    baselines = {name for name in ("phrase table", "copy") if f"  {name}" in text}
+    assert shown == count or not baselines
+    if shown < count:
+        assert f"the {shown} highest of {count}" in " ".join(text.split())
+    elif len(baselines) < 2:
+        assert f"; without {'copy' if baselines else 'phrase table and copy'}" in text
+
+
+@pytest.mark.parametrize("weak", [(), (0,), (0, 2)])
+def test_systems_that_have_learned_too_little_are_marked(weak):
+    findings = found(3)
+    findings.__dict__["too_weak"] = [findings.evaluation.systems[number] for number in weak]
+    text = " ".join(printed(findings).split())
+    assert [f"系统 {number}†" in text for number in range(3)] == [n in weak for n in range(3)]
+    assert ("†: learned too little" in text) == bool(weak)
 
 
 def test_a_system_has_its_mark():

@@ -9,7 +9,7 @@ from PIL import Image
 
 from datamodules.batching import Sequences
 from datamodules.tokenization import SPECIALS, UNK, Bpe, Bytes, Words
-from lightning_modules.figures.palette import GREYS
+from lightning_modules.figures.palette import SPLIT_COLOURS
 from lightning_modules.runs.files import read_record
 from sweeps.tasks.data import DataSummary, cut_lines
 from tests.helpers.commands import inside, mistake, places, succeed
@@ -95,7 +95,7 @@ def test_the_files_hold_the_same(shown, space):
     with Image.open(folder / "figures" / "length_histogram.png") as picture:
         colours = np.unique(np.asarray(picture.convert("RGB")).reshape(-1, 3), axis=0)
     drawn = {f"#{red:02x}{green:02x}{blue:02x}" for red, green, blue in colours}
-    assert {*GREYS[:2]} <= drawn
+    assert {*SPLIT_COLOURS[:2]} <= drawn
 
 
 @pytest.mark.long
