@@ -149,7 +149,7 @@ def _listed(claim: Claim, state: State) -> Iterator[Padding | Text]:
 def _not_run(claim: Claim, tier: TierName) -> str:
     if (why := claim.why_not(tier)) is not None:
         return why
-    return f"not run, {len(claim.systems) * len(claim.seeds(tier))} trainings"
+    return f"not run, {len(claim.systems) * len(claim.seeds(tier))} training runs"
 
 
 def last_verdicts(outputs: Path) -> State:
@@ -228,7 +228,7 @@ def plan_table(
     time = time_of(plan.runs)
     title = (
         f"claims: {len(plan.claims)}, {of_each}runs: {len(plan.runs)}, missing: "
-        f"{len(plan.missing)} of {len(trunks)} trainings; job time "
+        f"{len(plan.missing)} ({len(trunks)} trunks to train); job time "
         + (
             f"{time.text()} in all; SLURM starts up to {at_once} jobs at a time"
             if on_slurm

@@ -165,10 +165,24 @@ def verdict_words(one: ClaimResult, scale: Scale | None = None) -> str:
         return f"No verdict: {one.failure}."
     why = verdict.reason or _meaning(verdict.outcome, margin_of(one.corpora[0], one))
     scope = f" {scale.scope}" if scale else ""
-    said = f"{verdict.outcome.capitalize()}{scope}: {why}."
+    said = f"{verdict.outcome.capitalize()}{scope}{_so_far(one)}: {why}."
     if taken_back(one):
         said += " Undecided after the corrections for many claims."
     return said
+
+
+def _so_far(one: ClaimResult) -> str:
+    """Return what every rung of an undecided claim shows; empty where they show different things.
+
+    A large effect may be undecided because its systems were still learning.
+    """
+    corpus, verdict = one.corpora[0], one.verdict
+    found = {rung.verdict.outcome for rung in corpus.rungs}
+    if verdict is None or verdict.outcome is not Outcome.UNDECIDED or len(found) > 1:
+        return ""
+    [same] = found
+    meaning = _meaning(same, margin_of(corpus, one))
+    return f", although at every budget so far {meaning}" if same.decided else ""
 
 
 def taken_back(one: ClaimResult) -> bool:
@@ -216,18 +230,13 @@ def numbers(one: ClaimResult) -> str:
 
 def over_ladder(one: ClaimResult) -> str:
     """Return how an effect moved over its ladder, as a sentence; empty for a single rung."""
-    corpus, measure = one.corpora[0], one.claim.measure
-    way, found = corpus.trajectory, {rung.verdict.outcome for rung in corpus.rungs}
+    way, measure = one.corpora[0].trajectory, one.claim.measure
     if way is None or len(way.amounts) < 2:
         return ""
     moves = "effect"
     if isinstance(measure, Level | Kept):
         moves = "distance {} {:g}".format(*level_of(measure))
-    said = f"Over the ladder, the {moves} {way.sentence}"
-    undecided = one.verdict is not None and not one.verdict.outcome.decided
-    if undecided and len(found) == 1 and (same := found.pop()).decided:
-        said += f"; at every budget, {_where(same, margin_of(corpus, one))}"
-    return f"{said}."
+    return f"Over the ladder, the {moves} {way.sentence}."
 
 
 def effect_in_words(claim: Claim, verdict: Verdict) -> str:

@@ -51,10 +51,10 @@ METHOD = {
     "seeds and test sentences. The smallest effect that counts was written down before the runs.",
     "Gates": "Floor: at the last rung, each system must reach the BLEU of the nearest copy (the "
     "translation of the training sentence that is most like the source) on the shortest test "
-    "sentences, or the claim's own floor; otherwise the test is not fair. Collapse: trainings far "
+    "sentences, or the claim's own floor; otherwise the test is not fair. Collapse: runs far "
     "below the best of their system are left out, and enough must be left. Plateau: with the last "
     "doubling of the budget, each validation loss fell by less than 2%, and over the last two the "
-    "effect moved by less than half of the smallest effect that counts. Without enough trainings "
+    "effect moved by less than half of the smallest effect that counts. Without enough runs "
     "or a plateau, a claim is undecided.",
     "Verdict": "Of a claim that passes: supported if the interval lies above the smallest effect "
     "that counts, reversed if it lies beyond it in the other direction, negligible if the 90% "
@@ -138,7 +138,7 @@ def _facts(results: Sequence[ClaimResult], out: Path) -> Iterator[tuple[str, str
         yield (
             "Cost",
             f"{format_duration(spent.seconds)} of training{hardware(runs)}: {spent.trainings} "
-            f"trainings, tested {spent.tests} times",
+            f"training runs, tested {spent.tests} times",
         )
     origin = origin_of(out, last_runs(results))
     known = {"Date": origin.date, "Command": origin.command}
@@ -190,7 +190,7 @@ def publish_scoreboard(
             ),
             ReportSection("Effects", [], [*pictures], []),
             ReportSection("Claims", [], [], [NAME]),
-            ReportSection("Training by training", [], [], [seeds.name]),
+            ReportSection("Run by run", [], [], [seeds.name]),
         ],
     )
     publish_page(page, out, logger, again="the same command")

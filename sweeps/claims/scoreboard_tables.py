@@ -24,7 +24,7 @@ from sweeps.claims.scoreboard import (
 from sweeps.claims.verdict import Outcome, Verdict
 from sweeps.comparison.tables import Cell, Column, Table
 
-SEEDS_NAME, SEEDS_TITLE = "claims_seeds", "Claims, training by training"
+SEEDS_NAME, SEEDS_TITLE = "claims_seeds", "Claims, run by run"
 PRINTED = ("claim", "ours", "verdict", "corrected")
 """Columns that a terminal has room for."""
 ON_PAGE = (

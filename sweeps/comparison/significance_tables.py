@@ -21,8 +21,8 @@ SIGNIFICANT = 0.05
 DAGGER = "†"  # mark of a pair about which bootstrap and randomisation disagree
 WHY_THEY_DISAGREE = (
     f"{DAGGER} Only one of bootstrap and randomisation finds a difference. They ask different "
-    "questions: the bootstrap draws other test sentences, and of several seeds other trainings; "
-    "the randomisation test exchanges the translations of these trainings between the systems. "
+    "questions: the bootstrap draws other test sentences, and of several seeds other runs; "
+    "the randomisation test exchanges the translations of these runs between the systems. "
     "Take such a pair as not told apart."
 )
 
@@ -235,7 +235,7 @@ def _how_to_read(
     if tests.why_they_disagree:
         text += f" {tests.why_they_disagree}"
     if min(counts) == 1 < max(counts):
-        text += " Of a system with one seed, other trainings are not known."
+        text += " Of a system with one seed, other runs are not known."
     if 2 in counts:
         text += " Two seeds are few: about 9% of families of equal systems have a difference."
     if tests.resamples != asked:

@@ -15,7 +15,7 @@ from sweeps.comparison.numbers import in_words
 NAMED = 5  # most runs that an alarm names
 TITLE = "Too little learned"
 RISING: AlarmKind = "rising"
-ADVICE = "Scores of such trainings say little: train longer{}, or with another optimizer.lr."
+ADVICE = "Scores of such runs say little: train longer{}, or with another optimizer.lr."
 """What to do about runs whose scores mean little; ``{}`` is an override with twice the budget."""
 
 
@@ -40,7 +40,7 @@ class Alarms:
         """The alarm about runs whose scores mean little, in a few words."""
         if self.runs == 1:
             return TITLE
-        return f"{self.alarmed} of {self.runs} trainings have learned too little"
+        return f"{self.alarmed} of {self.runs} training runs have learned too little"
 
     @property
     def lines(self) -> list[tuple[str, str]]:
@@ -69,7 +69,7 @@ class Alarms:
         """How many trainings were still improving, in a few words."""
         if self.runs == 1:
             return HEADINGS[RISING]
-        return f"{self.improved} of {self.runs} trainings were still improving when they ended"
+        return f"{self.improved} of {self.runs} training runs were still improving when they ended"
 
     @property
     def advice(self) -> str:

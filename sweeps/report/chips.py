@@ -84,7 +84,7 @@ def _amounts(top: PageTop, sections: Collection[str]) -> Iterator[Chip]:
     for budget in top.budgets:
         yield Chip(budget, _part("learning", sections))
     if time := time_range(top.findings.comparison):
-        words = time if top.findings.alone else f"{time} a training"
+        words = time if top.findings.alone else f"{time} per run"
         yield Chip(words, _part("speed", sections))
 
 

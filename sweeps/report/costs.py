@@ -36,7 +36,7 @@ def cost_findings(comparison: Comparison, best: System) -> Iterator[Finding]:
     peak = max(result.peak_memory_mib or 0 for result in trained)
     memory = f"; no process took more than {peak:,.0f} MiB of memory" if peak else ""
     yield Finding(
-        f"A training{hardware(trained)} took {in_words(times)}; the models have {size} "
+        f"Training{hardware(trained)} took {in_words(times)}; the models have {size} "
         f"parameters{memory}",
         f"{'means over seeds, ' if several else ''}no test; jobs side by side slow each other",
     )
@@ -57,7 +57,7 @@ def cost_range(comparison: Comparison) -> str | None:
         return None
     trained = [run.result for run in comparison.runs]
     size = _span([result.parameters or 0 for result in trained], format_size)
-    return f"{time} a training{hardware(trained)}, {size} parameters"
+    return f"{time} per run{hardware(trained)}, {size} parameters"
 
 
 def _span(values: Sequence[float], shown: Callable[[float], str]) -> str:

@@ -73,10 +73,10 @@ class StudySection:
         }
 
 
-NO_ANSWER = "Nothing can be said yet: every training has learned too little."
+NO_ANSWER = "Nothing can be said yet: every system has learned too little."
 WEAK = "†"  # after the names of systems that have learned too little
 MOST_WEAK = 5  # most of them that a sentence names
-CORPUS, TRAININGS = "the corpus", "trainings"
+CORPUS, TRAININGS = "the corpus", "training runs"
 ONE_TRAINING = "{} one seed; other seeds may differ."
 """The sentence before the findings, where systems have one seed; ``{}`` says which systems."""
 INTERVALS = "In brackets: 95% intervals over test sentences."
@@ -86,7 +86,7 @@ INTERVALS_OVER_SEEDS = (
 )
 """How to read the findings where systems have several seeds."""
 TESTS_OF_ONE_TRAINING = (
-    "The tests are about these trainings: another training of a system with one seed may come out "
+    "The tests are about these training runs: another run of a system with one seed may come out "
     "otherwise. In simulations, two equal systems of one seed each differ “significantly” in 17% "
     "to 89% of comparisons, with two or three seeds in at most 5% (docs/reference/evaluation.md)."
 )
@@ -205,7 +205,7 @@ class Findings:
 
     @cached_property
     def too_weak(self) -> list[System]:
-        """The systems of which every training has learned too little."""
+        """The systems of which every system has learned too little."""
         little: dict[str, bool] = {}
         for run in self.comparison.runs:
             found = any(alarm.kind != RISING for alarm in run.result.alarms)

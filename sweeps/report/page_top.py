@@ -132,11 +132,11 @@ class PageTop:
         return f"Trained on {on}, with {in_words(self.budgets)}; {named}."
 
     def _of_each(self, budget: str) -> str:
-        return budget if self.findings.alone else f"{budget} for each training"
+        return budget if self.findings.alone else f"{budget} per run"
 
     def _cost(self) -> Iterator[str]:
         if cost := cost_range(self.findings.comparison):
-            yield cost.replace(" a training", "") if self.findings.alone else cost
+            yield cost.replace(" per run", "") if self.findings.alone else cost
 
     def _seeds(self) -> Iterator[str]:
         if self.findings.alone:
@@ -145,9 +145,9 @@ class PageTop:
         if self.results:
             seeds = sorted({output.seed for each in outputs for output in each})
             counts = sorted({len(each) for each in outputs})
-            plural = "training" if counts == [1] else "trainings"
-            trainings = f"{' or '.join(map(str, counts))} {plural}"
-            yield f"{', '.join(map(str, seeds))} ({trainings} of each system)"
+            plural = "" if counts == [1] else "s"
+            runs = f"{' or '.join(map(str, counts))} run{plural}"
+            yield f"{', '.join(map(str, seeds))} ({runs} of each system)"
 
     def _runs(self) -> Iterator[str]:
         if self.results and not self.findings.alone:

@@ -9,7 +9,7 @@ from sweeps.comparison.numbers import format_estimate, format_number, in_words
 from sweeps.report.group_tests import BLEU
 from sweeps.report.headline import Finding
 
-TEST = "one training, so that another may come out otherwise"
+TEST = "a single run; another may come out otherwise"
 
 
 def run_headline(evaluation: Evaluation) -> list[Finding]:

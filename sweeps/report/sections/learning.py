@@ -169,7 +169,7 @@ def convergence_tables(comparison: Comparison) -> Iterator[Table]:
     if rows:
         yield Table(
             "convergence",
-            "How far the trainings have come",
+            "How far the systems have come",
             [system_column(comparison.by_system), *CONVERGENCE],
             rows,
             {"runs": f"{len(rows)} of {len(comparison.runs)}"},

@@ -17,7 +17,7 @@ from sweeps.report.group_tests import BLEU
 from sweeps.report.sections import Section
 
 NOTE = (
-    "Probability that a training of the first system has a higher BLEU than a training of the "
+    "Probability that a run of the first system has a higher BLEU than a run of the "
     "second, over all pairs of their seeds on the whole test set; equal scores count by half "
     "(Agarwal et al. 2021). 50%: the seed alone decides. Few seeds give few pairs: no test."
 )
@@ -65,7 +65,7 @@ class SeedSpread(Section):
             system_column(ranked, "second", "second"),
             Column("seeds", "seeds"),
             Column("probability", "probability of improvement (%)", "number", 0),
-            Column("pairs", "pairs of trainings", "count"),
+            Column("pairs", "pairs of runs", "count"),
         ]
         sentences = "/".join(map(str, self.findings.evaluation.sentences(None)))
         origin = {"test sentences": sentences}

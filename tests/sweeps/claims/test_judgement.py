@@ -141,10 +141,10 @@ def test_losses_that_still_fall_leave_a_claim_undecided(tmp_path):
     assert one.verdict.outcome is UNDECIDED
     said = verdict_sentence(one, Scale("laptop"))
     assert said.startswith(
-        "Undecided at laptop scale on a synthetic corpus: “none” was still learning when training "
-        "ended, so the effect may still change; its validation loss fell by 4.0% with"
+        "Undecided at laptop scale on a synthetic corpus, although at every budget so far the "
+        "effect is large enough to count: “none” was still learning when training ended, so the "
+        "effect may still change; its validation loss fell by 4.0% with"
     )
-    assert "; at every budget, all of the interval lies above 1.00." in said
     assert one.corpora[0].rungs[-1].losses["none"] == pytest.approx([2.4] * 3)
 
 

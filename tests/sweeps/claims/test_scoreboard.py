@@ -246,7 +246,7 @@ def test_the_page_has_command_date_cost_and_method(tmp_path, no_pictures):
     page = write_scoreboard(results(), LAPTOP, WIDTHS, tmp_path).read_text(encoding="utf-8")
     facts = page[page.index('id="facts"') :]
     assert "python run.py claims=bahdanau2015 tier=laptop" in facts
-    assert " trainings, tested " in facts
+    assert " training runs, tested " in facts
     assert page.index("How a verdict comes about") < page.index("<summary>Table")
 
 
@@ -270,10 +270,10 @@ def test_rungs_and_shared_trainings_cost_once():
 
 def test_captions_name_marks_that_are_drawn_alone(tmp_path, no_pictures):
     page = write_scoreboard([by_name()["regime"]], LAPTOP, WIDTHS, tmp_path).read_text()
-    for mark in ("Hollow squares", "a training that collapsed", "Open diamonds", "the diamond is"):
+    for mark in ("Hollow squares", "a run that collapsed", "Open diamonds", "the diamond is"):
         assert mark not in page
     page = write_scoreboard(results(), LAPTOP, WIDTHS, tmp_path).read_text()
-    for mark in ("Hollow squares", "a training that collapsed", "Open diamonds", "the diamond is"):
+    for mark in ("Hollow squares", "a run that collapsed", "Open diamonds", "the diamond is"):
         assert mark in page
     legend = as_spec(forest_chart(effects_of([by_name()["regime"]]), "container"))
     assert "reported in the paper" not in json.dumps(legend)
@@ -328,8 +328,11 @@ def test_the_list_of_claims_has_the_last_verdicts(tmp_path, no_pictures):
     console = Console(width=80, record=True)
     console.print(list_claims([*claims, a_claim("else")], last_verdicts(tmp_path)))
     text = " ".join(console.export_text().split())
-    assert "laptop: not run, 6 trainings" in text  # another command could not run it
-    assert "laptop: supported, 20.0 min; bench: not run, 4 trainings; paper: needs a corpus" in text
+    assert "laptop: not run, 6 training runs" in text  # another command could not run it
+    assert (
+        "laptop: supported, 20.0 min; bench: not run, 4 training runs; paper: needs a corpus"
+        in text
+    )
     assert "laptop: no verdict paper.new" in text
 
 

@@ -209,7 +209,7 @@ def test_the_facts_name_a_corpus_that_a_program_writes_and_the_costs(tmp_path, t
     facts = dict(PageTop(findings_of(runs)).facts)
     assert ("(synthetic: a program writes the sentences)" in facts["Corpus"][0]) == synthetic
     [cost] = facts["Cost"]
-    assert re.fullmatch(r"[\d.]+ (s|min) a training.*, 820 k to 900 k parameters", cost), cost
+    assert re.fullmatch(r"[\d.]+ (s|min) per run.*, 820 k to 900 k parameters", cost), cost
 
 
 @pytest.fixture(scope="module")

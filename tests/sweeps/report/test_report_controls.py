@@ -184,12 +184,18 @@ def test_the_matrix_shows_the_tests_of_the_chosen_lengths(page):
         chooser.select_by_index(option)
         [shown] = [m for m in page.find_elements("css selector", ".matrix") if m.is_displayed()]
         head = [e.text for e in shown.find_elements("css selector", "thead th")]
+        side = [e.text for e in shown.find_elements("css selector", "tbody th")]
         cells = [e.text for e in shown.find_elements("css selector", "tbody td")]
-        assert head == ["none", HOSTILE[0], "luong"]
+        ranked = [side[0], *head]  # the highest BLEU first
+        assert ranked[:-1] == side
+        assert set(ranked) == {"none", HOSTILE[0], "luong"}
+        assert len(list(filter(None, cells))) == 3  # each pair once
         for first, second, _, of, _, difference, _, p, *_ in rows(page, "bleu_significance"):
             if of == lengths:
-                cell = cells[len(head) * head.index(first) + head.index(second)]
-                assert difference.split()[0] in cell
+                row, column = sorted([first, second], key=ranked.index)
+                cell = cells[len(head) * side.index(row) + head.index(column)]
+                assert difference.split()[0].lstrip("−+") in cell
+                assert ("−" in cell) == (("−" in difference.split()[0]) == (row == first))
                 assert p in cell
 
 

@@ -400,20 +400,20 @@ def test_a_page_opens_with_what_is_alarming_and_says_more_after_the_first_figure
     findings: Findings = findings_of(runs)
     alarms = findings.alarms
     assert alarms is not None
-    assert alarms.title == "1 of 3 trainings have learned too little"
+    assert alarms.title == "1 of 3 training runs have learned too little"
     assert alarms.in_short == "on short sentences worse than a translation without a model (1)"
     assert alarms.improving == (
-        "2 of 3 trainings were still improving when they ended: validation BLEU rose 14% to 20% "
-        "over the last fifth and the last doubling took 30% off the validation loss. Train longer "
-        "to be sure."
+        "2 of 3 training runs were still improving when they ended: validation BLEU rose 14% to "
+        "20% over the last fifth and the last doubling took 30% off the validation loss. Train "
+        "longer to be sure."
     )
     page = render_report(make_report(findings, REPORT))
     opening = ("care", "answer", "section-bleu_by_length", "facts", "too-little-learned")
     places = [page.index(f'id="{id}"') for id in opening]
     assert places == sorted(places)
     [care] = re.findall(r'id="care">(.*?)</p>', page, re.DOTALL)
-    assert '<a href="#too-little-learned">1 of 3 trainings have learned too little</a>' in care
-    assert '<a href="#still-improving">2 of 3 trainings were still improving' in care
+    assert '<a href="#too-little-learned">1 of 3 training runs have learned too little</a>' in care
+    assert '<a href="#still-improving">2 of 3 training runs were still improving' in care
     assert "none, seed 1 (BLEU 12.3 at 1–10 words, phrase table 45.6)" in page
     [summary] = [part for part in make_report(findings, REPORT).parts if part.name == "summary"]
     assert summary.lines[0] == alarms.title
@@ -444,7 +444,7 @@ def test_a_training_that_still_improves_is_told_once(tmp_path):
     findings = findings_of(runs)
     assert findings.alarms is not None
     assert str(findings.alarms.improving).startswith(
-        "2 of 2 trainings were still improving when they ended: validation BLEU rose 20% over"
+        "2 of 2 training runs were still improving when they ended: validation BLEU rose 20% over"
     )
     page = render_report(make_report(findings, REPORT))
     assert 'id="too-little-learned"' not in page  # a line, no card
