@@ -10,6 +10,7 @@ from typing import Literal
 
 from datamodules.contrast_pairs import ContrastPair
 from datamodules.errors import UserError
+from datamodules.plugs import calling
 
 EXAMPLES = 3
 LONGEST_EXAMPLE = 80
@@ -130,27 +131,35 @@ def fingerprint_of(corpus: Corpus) -> str:
 
 
 def read_split(corpus: Corpus, name: Split) -> ParallelText:
-    """Return one split. Raises ``UserError`` if the split does not hold pairs of sentences."""
+    """Return one split.
+
+    Raises ``UserError`` if it does not hold pairs of sentences, or if the user's class fails.
+    """
     call = f"{_setting(corpus)}: {type(corpus).__name__}.split('{name}')"
-    text = _checked(corpus.split(name), call)
+    with calling(call):
+        text = _checked(corpus.split(name), call)
     if not len(text):
         raise UserError(f"{call} has no sentences")
     return text
 
 
 def read_parts(corpus: Corpus, name: Split) -> Iterator[ParallelText]:
-    """Yield the parts of a split. Raises ``UserError`` if there are no pairs of sentences."""
+    """Yield the parts of a split.
+
+    Raises ``UserError`` if there are no pairs of sentences, or if the user's class fails.
+    """
     method = "split" if type(corpus).parts is Corpus.parts else "parts"
     call = f"{_setting(corpus)}: {type(corpus).__name__}.{method}('{name}')"
     pairs = 0
     limit = corpus.limit if name == "train" else None
-    for part in corpus.parts(name):
-        text = _checked(part, call)
-        room = len(text) if limit is None else limit - pairs
-        yield text if room >= len(text) else text.pairs(0, room)
-        pairs += len(text)
-        if limit is not None and pairs >= limit:
-            break
+    with calling(call):
+        for part in corpus.parts(name):
+            text = _checked(part, call)
+            room = len(text) if limit is None else limit - pairs
+            yield text if room >= len(text) else text.pairs(0, room)
+            pairs += len(text)
+            if limit is not None and pairs >= limit:
+                break
     if not pairs:
         raise UserError(f"{call} has no sentences")
 
@@ -208,8 +217,10 @@ def _checked(text: object, call: str) -> ParallelText:
     if text.further_references is not None:
         sides["further_references"] = list(map("\n".join, text.further_references))
     for side, lines in sides.items():
-        if not all(isinstance(line, str) for line in lines):
-            raise UserError(f"{call} has a {side} that is not text; give a text a sentence")
+        if isinstance(lines, str) or not all(isinstance(line, str) for line in lines):
+            raise UserError(
+                f"{call} has a {side} that is not a list of texts; give one for each sentence"
+            )
         if len(lines) != len(text):
             raise UserError(f"{call} has {len(text)} source but {len(lines)} {side} sentences")
     check_sets(text, call)

@@ -4,7 +4,8 @@ import hashlib
 import inspect
 import logging
 import sysconfig
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from traceback import walk_tb
 from typing import Any, TypeVar
@@ -31,7 +32,7 @@ def find_plug(
     choices = f"{listed}give the dotted path of a {base.__name__} class"
     if "." not in name:
         raise UserError(f"{setting}={name}: {choices}")
-    found = _imported(f"{setting}={name}", name, choices)
+    found = import_named(f"{setting}={name}", name, choices)
     if not (inspect.isclass(found) and issubclass(found, base)):
         wanted = f"{base.__module__}.{base.__name__}"
         raise UserError(f"{setting}={name}: is not derived from {wanted}; {choices}")
@@ -70,6 +71,19 @@ def make_plug(
         )
         if why := in_own_file(error) or refused:
             raise UserError(f"{setting}={name}: {why}") from None
+        raise
+
+
+@contextmanager
+def calling(what: str) -> Iterator[None]:
+    """Raise ``UserError`` that names the call, for an error inside the user's file."""
+    try:
+        yield
+    except UserError:
+        raise
+    except Exception as error:  # a user's class may raise anything
+        if why := in_own_file(error):
+            raise UserError(f"{what}: {why}") from error
         raise
 
 
@@ -121,7 +135,8 @@ def check_shape(
         raise UserError(f"{setting}: {name} returns the shape {shape}, but {wanted} is needed")
 
 
-def _imported(override: str, name: str, choices: str) -> Any:
+def import_named(override: str, name: str, choices: str) -> Any:
+    """Return what a dotted path names. Raises ``UserError`` with the ``choices`` if it can't."""
     from hydra.utils import get_object
 
     hydra_log = logging.getLogger("hydra.utils")

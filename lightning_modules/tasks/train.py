@@ -28,7 +28,7 @@ from lightning_modules.testing.summary import summary
 from lightning_modules.testing.unknown_words import read_replacement
 from lightning_modules.testing.validation_attention import ValidationAttention
 from lightning_modules.tracking.results import AttentionMaps, EarlierValidations, log_test
-from lightning_modules.tracking.run_page import publish_run_page
+from lightning_modules.tracking.run_page import check_run_page, publish_run_page
 from lightning_modules.tracking.trackers import Tracker, track_training, tracker_config
 from lightning_modules.training import factories
 from lightning_modules.training.budgets import fill_budget
@@ -59,6 +59,7 @@ def train_in(job: Job, config: DictConfig) -> float | None:
     """Train in the folder of ``job``; see ``train``."""
     data = sized_for_data(config)
     scoring = checked_scoring(config)
+    check_run_page(config, job.overrides)
     with _alone_in(job.folder):
         wanted = identity_of(config, data)
         finished = None if config.force else finished_result(job.folder, wanted)

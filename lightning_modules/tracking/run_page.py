@@ -1,7 +1,7 @@
 """The page of a finished run: written by what ``report.run_page`` names, then tracked."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -9,8 +9,10 @@ from hydra.utils import get_method
 from omegaconf import DictConfig
 
 from datamodules.errors import one_line
+from datamodules.plugs import import_named
 from lightning_modules.runs.job import command, quoted
 from lightning_modules.runs.paths import REPORT
+from lightning_modules.runs.settings import key_of
 
 if TYPE_CHECKING:  # imports Lightning, and a page is also made without a training
     from lightning_modules.tracking.trackers import Tracker
@@ -31,6 +33,19 @@ class RunPage(NamedTuple):
     html: str
     draw: Callable[[], Mapping[str, PagePicture]]
     """Draws the figures that the tracker cannot draw itself of what it has been logged."""
+
+
+def check_run_page(config: DictConfig, overrides: Sequence[str]) -> None:
+    """Raise ``UserError``, before a training, for a page or section that cannot be found.
+
+    They are looked for where ``overrides`` change the report: to import them takes a second.
+    """
+    report = config.report
+    if report.run_page is None or not any(key_of(each).startswith("report") for each in overrides):
+        return
+    sections = {f"run_sections.{name}": path for name, path in report.run_sections.items()}
+    for name, path in {"run_page": report.run_page, **sections}.items():
+        import_named(f"report.{name}={path}", path, "give a dotted path")
 
 
 def publish_run_page(config: DictConfig, folder: Path, tracker: "Tracker | None" = None) -> None:

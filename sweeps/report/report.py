@@ -139,8 +139,9 @@ def check_sections(config: DictConfig) -> None:
     A comparison calls this before its first job, so that a mistake does not wait for its last.
     """
     settings = validated(ReportSettings, config.report, "report")
-    for name, path in settings.sections.items():
-        find_plug(f"report.sections.{name}", path, {}, Section)
+    for group in ("sections", "run_sections"):
+        for name, path in getattr(settings, group).items():
+            find_plug(f"report.{group}.{name}", path, {}, Section)
 
 
 def _join(parts: Iterable[tuple[str, Mapping[str, Named]]]) -> dict[str, Named]:

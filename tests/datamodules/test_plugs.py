@@ -5,8 +5,10 @@ from abc import ABC, abstractmethod
 import pytest
 import torch
 
+from datamodules.corpus import Corpus, read_parts, read_split
 from datamodules.errors import UserError
 from datamodules.plugs import check_shape, find_plug, make_plug
+from tests.helpers.refusals import refused
 
 
 class Shape(ABC):
@@ -117,6 +119,31 @@ def test_any_error_of_a_constructor_names_the_line_of_the_users_file(tmp_path, m
         make_plug("drawing.shape", "own_shapes.Circle", find("own_shapes.Circle"))
     line = "drawing.shape=own_shapes.Circle: own_shapes.py, line 8: FileNotFoundError: [Errno 2]"
     assert str(caught.value).startswith(line)
+
+
+OWN_CORPUS = """
+from datamodules.corpus import Corpus, ParallelText
+
+class Mine(Corpus):
+    name, source, target = "mine", "en", "fr"
+
+    def split(self, name):
+        if name == "train":
+            return ParallelText("ab", "cd")
+        raise KeyError("no such file")
+"""
+
+
+@pytest.mark.parametrize("read", [read_split, lambda *of: list(read_parts(*of))])
+def test_a_mistake_in_a_users_corpus_is_one_line(read, tmp_path, monkeypatch):
+    (tmp_path / "own_corpus.py").write_text(OWN_CORPUS)
+    monkeypatch.syspath_prepend(tmp_path)
+    mine = find_plug("data", "own_corpus.Mine", {}, Corpus)()
+    place = "data._target_=own_corpus.Mine: Mine.split('val'): own_corpus.py, line 10: KeyError"
+    with refused(place):
+        read(mine, "val")
+    with refused("Mine.split('train') has a source that is not a list of texts"):
+        read(mine, "train")
 
 
 def test_the_shape_of_what_a_plug_computes():

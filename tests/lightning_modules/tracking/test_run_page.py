@@ -3,6 +3,7 @@ run."""
 
 import io
 import logging
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,7 +11,13 @@ import pytest
 from omegaconf import OmegaConf
 from PIL import Image
 
-from lightning_modules.tracking.run_page import PagePicture, RunPage, publish_run_page
+from lightning_modules.tracking.run_page import (
+    PagePicture,
+    RunPage,
+    check_run_page,
+    publish_run_page,
+)
+from tests.helpers.refusals import refused
 
 
 def picture() -> bytes:
@@ -56,6 +63,23 @@ def test_a_page_that_fails_costs_a_warning_and_no_run(tmp_path, caplog):
     [line] = caplog.messages
     again = f"python run.py task=report runs={tmp_path}"
     assert line == f"no report.html: no ink at all; once that is mended: {again}"
+
+
+@pytest.mark.parametrize(
+    ("changed", "word"),
+    [
+        ({}, None),
+        ({"run_page": "no.such.page"}, "report.run_page=no.such.page: cannot be imported"),
+        ({"run_sections": {"mine": "no.Section"}}, "report.run_sections.mine=no.Section: cannot"),
+        ({"run_page": None, "run_sections": {"mine": "no.Section"}}, None),
+    ],
+)
+def test_a_page_that_cannot_be_found_is_refused_before_a_training(changed, word):
+    report = {"run_page": f"{__name__}.made", "run_sections": {}} | changed
+    config = OmegaConf.create({"report": report})
+    with refused(word) if word else nullcontext():
+        check_run_page(config, ["+report.run_sections.mine=no.Section"])
+    check_run_page(config, ["seed=1"])  # finds nothing wrong, and imports nothing
 
 
 def test_a_run_without_a_page_was_asked_for_none(tmp_path, caplog):
