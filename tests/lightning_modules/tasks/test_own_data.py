@@ -113,7 +113,7 @@ LINKS = '["x y z"] * 9, ["0-0 1-7"] * 9'
         ("mine.Mine", '"mine", "en"', '7, "en"', "data._target_=mine.Mine: Mine.name is 7, but a "),
         ("mine.Mine", "return ParallelText", "return ", "Mine.split('train') returns tuple, but "),
         ("mine.Mine", TARGETS, '["x"] * 8', "has 9 source but 8 target sentences"),
-        ("mine.Mine", TARGETS, "[7] * 9", "split('train') has a target that is not a list of texts"),
+        ("mine.Mine", TARGETS, "[7] * 9", "has a target that is not a list of texts"),
         ("mine.Mine", " * 9", " * 0", "Mine.split('train') has no sentences"),
         ("mine.Mine", TARGETS, LINKS, "data=mine, train: gold alignments, line 1: 1-7"),
         (
