@@ -151,11 +151,6 @@ def level_of(measure: Level | Kept) -> tuple[str, float]:
     return "below", measure.below or 0.0
 
 
-def verdict_sentence(one: ClaimResult, scale: Scale) -> str:
-    """Return the verdict on a claim in words, then its numbers."""
-    return " ".join(part for part in (verdict_words(one, scale), numbers(one)) if part)
-
-
 def verdict_words(one: ClaimResult, scale: Scale | None = None) -> str:
     """Return the verdict on a claim, with its scope for a ``scale``, and what it rests on."""
     if one.not_run is not None:

@@ -14,6 +14,7 @@ from lightning_modules.runs.schema import Result
 from sweeps.claims.claim import QUESTIONS
 from sweeps.claims.evidence import ClaimResult, ClaimRun, CorpusResult, Evidence, RungResult
 from sweeps.claims.pooling import CorpusEffect, PooledEffect
+from sweeps.claims.scoreboard import numbers, verdict_words
 from sweeps.claims.trajectory import Extrapolation, HeldOut, Trajectory
 from sweeps.claims.verdict import Margin, Outcome, Verdict
 from tests.helpers.run_folders import result
@@ -29,6 +30,11 @@ TWO = {
 }  # fmt: skip
 NO_REGIME = dict.fromkeys(QUESTIONS, True) | {"regime": False, "why": "Models do not overfit here."}
 QUOTE = {"text": "the performance drops", "section": "5.2.2", "read": "2026-11-28"}
+
+
+def said_of(one, scale):
+    """What a card says of a claim: the verdict, then its numbers."""
+    return f"{verdict_words(one, scale)} {numbers(one)}".strip()
 
 
 def evidence(

@@ -10,10 +10,11 @@ from sacrebleu.metrics.bleu import BLEU
 
 from lightning_modules.runs.files import read_predictions
 from sweeps.claims.judgement import judge_all
-from sweeps.claims.scoreboard import Scale, verdict_sentence
+from sweeps.claims.scoreboard import Scale
 from sweeps.claims.verdict import Outcome
 from tests.helpers.made_text import corrupted
 from tests.helpers.run_folders import SCORING, TEXT, make_failure, make_run, text
+from tests.sweeps.claims.claim_results import said_of
 from tests.sweeps.claims.claim_runs import (
     LEARNED,
     MEASURE,
@@ -127,7 +128,7 @@ def test_an_effect_that_still_moves_is_undecided_with_its_way(tmp_path):
     assert one.verdict.p == 1
     assert one.verdict.effect == corpus.trajectory.effects[-1]
     assert "; it moved by +" in one.verdict.reason
-    said = verdict_sentence(one, Scale("laptop"))
+    said = said_of(one, Scale("laptop"))
     assert said.index("may not have settled") < said.index("rises from −")
     assert ", crosses 0 near 1," in said
 
@@ -139,7 +140,7 @@ def test_losses_that_still_fall_leave_a_claim_undecided(tmp_path):
             made(tmp_path / f"none-{seed}-{rung}", "none", seed, 0.35, training=training)
     [one] = judged(tmp_path, a_claim())
     assert one.verdict.outcome is UNDECIDED
-    said = verdict_sentence(one, Scale("laptop"))
+    said = said_of(one, Scale("laptop"))
     assert said.startswith(
         "Undecided at laptop scale on a synthetic corpus, although at every budget so far the "
         "effect is large enough to count: “none” was still learning when training ended, so the "

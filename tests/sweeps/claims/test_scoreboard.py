@@ -29,7 +29,6 @@ from sweeps.claims.scoreboard import (
     in_order,
     summary,
     unsettled,
-    verdict_sentence,
     wrong_verdicts,
 )
 from sweeps.claims.scoreboard_page import publish_scoreboard, write_scoreboard
@@ -49,6 +48,7 @@ from tests.sweeps.claims.claim_results import (
     evidence,
     on_corpus,
     results,
+    said_of,
 )
 from tests.sweeps.claims.claim_runs import a_claim, finished_plan
 from tests.sweeps.comparison.pdflatex import assert_compiles, pdflatex
@@ -130,7 +130,7 @@ def test_claims_and_extensions_are_counted_apart():
 )
 def test_a_verdict_is_a_sentence_with_its_scope_and_its_interval(outcome, says, where):
     corpus = replace(on_corpus((1, 2, 2.5), outcome), margin=Margin(1.0, says))
-    said = verdict_sentence(a_result("one", corpus), LAPTOP)
+    said = said_of(a_result("one", corpus), LAPTOP)
     scope = "at laptop scale on a synthetic corpus"
     words, numbers = said.split(". After 800,000 target tokens: ")
     assert words.startswith(f"{str(outcome).capitalize()} {scope}: ")
@@ -170,7 +170,7 @@ def test_a_slope_of_a_logarithm_is_told_in_percent():
 
 def test_a_verdict_that_is_none_says_why():
     named = by_name()
-    said = {name: verdict_sentence(one, LAPTOP) for name, one in named.items()}
+    said = {name: said_of(one, LAPTOP) for name, one in named.items()}
     assert "corpus: “none” was still learning when training ended. After 800,0" in said["crosses"]
     assert said["crosses"].endswith("the effect rises from −8.0 to +4.0, crosses 0 near 504 k.")
     assert said["unfair"].endswith(": it reaches 5.9 BLEU, and its floor is 20.0.")

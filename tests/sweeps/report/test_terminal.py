@@ -132,7 +132,7 @@ def test_a_system_has_its_mark():
 def test_trainings_that_were_still_improving_are_one_line_and_no_alarm():
     [line] = alarm_lines(Alarms(5, {}, 0, [0.07, 0.12, 0.1], [0.3], 4))
     assert line.plain == (
-        "4 of 5 training runs were still improving when they ended: train longer to be sure."
+        "4 of 5 training runs were still improving when they ended: train longer."
     )
     [alone] = alarm_lines(Alarms(1, {}, 0, [0.07], improved=1))
     assert alone.plain.startswith("Still improving when the training ended: train longer")
