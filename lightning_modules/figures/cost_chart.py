@@ -47,7 +47,9 @@ def cost_chart(
     rows = [_row(label, *costs[label]) for label in shown]
     steps = [{"cost": points[number][0], "score": points[number][1]} for number in front]
     ends = [row[key] for row in rows for key in ("score", "low", "high") if row[key] is not None]
+    # From 0, unless all scores would crowd at the top.
     style, (low, high) = style_of(width), rounded_out(min(ends), max(ends))
+    low = 0 if low < high / 2 else low
     highlighted, clear = highlighting("system")
     colour, shape, _ = looks_scales(labels)
     legend = legend_of(list(labels.values()), width)
@@ -78,7 +80,7 @@ def cost_chart(
         y=y, shape=alt.Shape("system:N", title=None, scale=shape, legend=legend)
     )
     chart = alt.layer(line, interval, marks.add_params(highlighted), data=data_of(rows))
-    on_front = ", ".join(shown[number] for number in front)
+    on_front = "; ".join(shown[number] for number in front)
     said = " ".join(
         [
             *(f"{row['system']}: {row['score']:.1f} for {row['cost']:.3g}." for row in rows),

@@ -200,7 +200,7 @@ def _axis(bands: Bands, room: float | None) -> alt.Axis:
 def _named(
     places: list[tuple[Bounds, float]], ends: Sequence[float], room: float
 ) -> list[tuple[Bounds, float]]:
-    """Return every group, or every second one and so on, so that their names do not touch."""
+    """Return every group, or evenly spaced ones, so that their names do not touch."""
     size, scale = style_of(room).type, room / (ends[1] - ends[0])
 
     def apart(named: Sequence[tuple[Bounds, float]]) -> bool:
@@ -211,8 +211,9 @@ def _named(
             drawn.append((left, left + wide))
         return all(right >= end + size / 2 for (_, end), (right, _) in pairwise(drawn))
 
-    steps = (places[::step] for step in range(1, len(places) + 1))
-    return next(filter(apart, steps))
+    last = len(places) - 1  # both ends have names, where these do not touch
+    steps = [step for step in range(1, last + 1) if last % step == 0]
+    return next(filter(apart, (places[::step] for step in steps)), places[:1])
 
 
 def _rounded(bands: Bands) -> list[tuple[Bounds, float]]:

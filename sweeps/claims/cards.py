@@ -71,7 +71,13 @@ def card_of(one: ClaimResult, scale: Scale) -> tuple[dict[str, Any], dict[str, D
     shown |= {
         "checks": [
             ("Gates", [*_gates(one, scale)]),
-            ("As in the paper", [(yes, QUESTIONS[question]) for question, yes in answers.items()]),
+            (
+                "As in the paper",
+                [
+                    *((yes, QUESTIONS[question]) for question, yes in answers.items()),
+                    (scale.tier == "paper", "corpus and amount of training"),
+                ],
+            ),
         ],
         "cost": None if (spent := minutes_of(one)) is None else format_duration(60 * spent),
         "keys": keys_of(looks),

@@ -345,8 +345,8 @@ def wrong_verdicts(results: Sequence[ClaimResult]) -> str:
     decided = sum(verdict.outcome.decided for verdict in verdicts)
     wrong = format_number(expected_wrong(verdicts), 2)
     ending = "s"[: decided != 1]
-    said = f"Of {decided} decided verdict{ending}, up to {wrong} may be expected to be wrong"
-    return f"{said} (5% each)."
+    said = f"Each decided verdict is wrong with a probability of at most 5%: of {decided} decided "
+    return f"{said}verdict{ending}, up to {wrong} may be expected to be wrong."
 
 
 def unsettled(results: Sequence[ClaimResult], scale: Scale) -> str | None:
@@ -366,9 +366,12 @@ def unsettled(results: Sequence[ClaimResult], scale: Scale) -> str | None:
     ]
     if not waiting:
         return None
+    ladders = ([rung.amount for rung in corpus.rungs] for corpus in waiting)
+    longest = max(ladders, key=lambda each: each[-1])
+    longer = ",".join(f"{amount:_.0f}" for amount in (*longest, 2 * longest[-1]))
     return (
         f"{len(waiting)} of {len(undecided)} undecided verdicts: training ended before losses and "
-        "effect had settled. More training may decide them: give larger rungs=[…]."
+        f"effect had settled. More training may decide them: rungs=[{longer}]."
     )
 
 

@@ -1,6 +1,7 @@
 """Tables of scores, scores by length, and trends over length."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from sweeps.comparison.tables import Cell, Column, Table
 
 ALIGNMENT = {"aer", "precision", "recall"}
 ATTENTION = {*ALIGNMENT, "entropy", "distance", "coverage"}
-KNOWN_WORDS = f"{WITHOUT_UNKNOWN}: sentences of which the vocabularies have every word."
+KNOWN_WORDS = f"{WITHOUT_UNKNOWN}: the sentences without a word outside the vocabularies."
 """What the part of a test set without unknown words is."""
 
 
@@ -157,12 +158,14 @@ def scores(evaluation: Evaluation, name: str, title: str, metrics: Sequence[Metr
     )
 
 
-def main_tables(evaluation: Evaluation, setting: str = "") -> Iterator[Table]:
+def main_tables(
+    evaluation: Evaluation, setting: str = "", marks: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[Table]:
     """Yield the short table of a paper; nothing without BLEU.
 
     It has BLEU on all sentences, and on the shortest and the longest groups with enough of them.
-    ``setting`` says in a sentence how the systems were trained. Labels are without authors, whom a
-    paper cites.
+    ``setting`` says how the systems were trained, and what ``marks`` mean, which stand after the
+    labels of some systems by name. Labels are without authors, whom a paper cites.
     """
     bleu = next((each for each in evaluation.metrics if each.name == "bleu"), None)
     if bleu is None:
@@ -171,7 +174,8 @@ def main_tables(evaluation: Evaluation, setting: str = "") -> Iterator[Table]:
     groups = list(dict.fromkeys([None, *enough[:1], *enough[-1:]]))
     shown = [system for system, _ in named_seeds(evaluation, bleu.name)]
     short = without_authors(system.label for system in shown)
-    columns = [Column("system", "system", labels={each.name: short[each.label] for each in shown})]
+    labels = {each.name: short[each.label] + marks.get(each.name, "") for each in shown}
+    columns = [Column("system", "system", labels=labels)]
     sizes = []
     for each in groups:
         name = "all" if each is None else evaluation.scoring.bucket_name(each)

@@ -23,6 +23,7 @@ LONGEST_TEXT = 80  # characters of a text in a LaTeX table; the other files have
 WIDE = 6  # columns from which a LaTeX table is as wide as the page
 NARROWEST = 8  # characters of a line of a title in LaTeX, where the cells are narrower
 MOST_LINES = 3  # of a title in LaTeX
+SPACE = r"\addlinespace[2pt] "  # between rows of two lines
 SMALL = 0.7  # width of what stands beneath a number, in small type
 LATEX = r"""% Needs \usepackage{{booktabs,graphicx}}.
 \begin{{{environment}}}
@@ -128,11 +129,12 @@ def as_latex(table: Table) -> str:
         _latex_column(column, cells, best)
         for (column, cells), best in zip(table.by_column, table.best, strict=True)
     ]
-    rows = [
-        line
-        for cells in zip(*(column[: len(cut.rows)] for column in columns), strict=True)
-        for line in _latex_lines(cells)
-    ]
+    rows: list[list[str]] = []
+    for number, cells in enumerate(zip(*(each[: len(cut.rows)] for each in columns), strict=True)):
+        first, *beneath = _latex_lines(cells)
+        apart = [table.rows[place][0] in table.apart for place in (max(0, number - 1), number)]
+        gap = r"\midrule " if apart == [False, True] else SPACE if rows and beneath else ""
+        rows += [[f"{gap}{first[0]}", *first[1:]], *beneath]
     titles = [
         _latex_title(column, cells) for column, cells in zip(table.columns, columns, strict=True)
     ]

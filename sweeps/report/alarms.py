@@ -40,7 +40,8 @@ class Alarms:
         """The alarm about runs whose scores mean little, in a few words."""
         if self.runs == 1:
             return TITLE
-        return f"{self.alarmed} of {self.runs} training runs have learned too little"
+        have = "has" if self.alarmed == 1 else "have"
+        return f"{self.alarmed} of {self.runs} training runs {have} learned too little"
 
     @property
     def lines(self) -> list[tuple[str, str]]:
@@ -69,7 +70,9 @@ class Alarms:
         """How many trainings were still improving, in a few words."""
         if self.runs == 1:
             return HEADINGS[RISING]
-        return f"{self.improved} of {self.runs} training runs were still improving when they ended"
+        were, they = ("was", "it") if self.improved == 1 else ("were", "they")
+        said = f"{self.improved} of {self.runs} training runs {were} still improving"
+        return f"{said} when {they} ended"
 
     @property
     def advice(self) -> str:
@@ -84,7 +87,9 @@ class Alarms:
 
     @property
     def in_short(self) -> str:
-        """The kinds of alarms with the numbers of their runs, in one line."""
+        """The kinds of alarms in one line; of several kinds with the numbers of their runs."""
+        if self.runs > 1 and len(self.found) == 1:
+            return HEADINGS[next(iter(self.found))]
         return ", ".join(
             f"{HEADINGS[kind]} ({names[0] if self.runs == 1 else len(names)})"
             for kind, names in self.found.items()

@@ -56,7 +56,7 @@ def disagreements(group: GroupTests, tested: Mapping[str, SignificanceTests]) ->
         claims = "; ".join(claim for claim, _ in found)
         floor = max(tests.floor for tests in others_tested.values())
         yield Finding(
-            f"Not every score has {quote(best)}, which has the highest BLEU, first: {claims}",
+            f"{quote(best)}, which has the highest BLEU, is not first on every score: {claims}",
             f"paired bootstrap and randomisation, {p_statement(max(p for _, p in found), floor)} "
             "(Holm, over all tests of a score)",
         )

@@ -79,6 +79,7 @@ MOST_WEAK = 5  # most of them that a sentence names
 CORPUS, TRAININGS = "the corpus", "training runs"
 ONE_TRAINING = "{} one seed; other seeds may differ."
 """The sentence before the findings, where systems have one seed; ``{}`` says which systems."""
+OF_THESE_RUNS = "Tests of systems with one seed are about these runs alone."
 INTERVALS = "In brackets: 95% intervals over test sentences."
 INTERVALS_OVER_SEEDS = (
     "In brackets: 95% intervals; those of scores are over test sentences, those of differences "
@@ -225,8 +226,9 @@ class Findings:
 
     @property
     def intervals(self) -> str:
-        """What the intervals of the findings are about."""
-        return INTERVALS_OVER_SEEDS if self.several_seeds else INTERVALS
+        """What the intervals and the tests of the findings are about."""
+        said = INTERVALS_OVER_SEEDS if self.several_seeds else INTERVALS
+        return f"{said} {OF_THESE_RUNS}" if self.caution else said
 
     @property
     def several_seeds(self) -> bool:
@@ -277,7 +279,7 @@ class Findings:
         parts = [each for each in (CORPUS, TRAININGS) if each in found]
         texts = in_words([*parts, f"translations of {of}"] if systems else parts)
         first = self.warnings[0].partition(": “")[0]
-        return f"{texts}; such as: {first}" if len(self.warnings) > 1 else f"{texts}: {first}"
+        return f"{texts}, e.g. {first}" if len(self.warnings) > 1 else f"{texts}: {first}"
 
     @cached_property
     def examples(self) -> Examples:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from lightning_modules.metrics.bootstrap import Estimate
+from lightning_modules.metrics.pair_tests import Trend
 from lightning_modules.metrics.systems import System
 from sweeps.comparison.numbers import format_estimate, format_number, in_words, p_floor, p_statement
 from sweeps.comparison.significance_tables import differ, leads
@@ -161,10 +162,11 @@ def _lengths(
     claim += f". {_ahead(group, gaining, losing, leading)}"
     test += f"; each length group: {group.tested(*(each for _, each in leading))}"
     plain = [each for each in group.ranked if each.name in without_attention]
-    longer = " (beyond training)" if beyond else ""
-    over = f"From {first.label} to {group.named(last)}{longer}"
-    told = _falls_with_attention(group, plain[0], over) if len(plain) == 1 else ""
-    yield Finding(claim, test, told or _falls(group, over))
+    over = f"From {first.label} to {group.named(last)}"
+    found = _falls_with_attention(group, plain[0], over, note) if len(plain) == 1 else None
+    yield Finding(claim, test, "" if found else _falls(group, over))
+    if found:
+        yield found
 
 
 def _crossing(group: GroupTests) -> Iterator[Finding]:
@@ -246,22 +248,48 @@ def _falls(group: GroupTests, over: str) -> str:
     return f"{over}, {'; '.join(said)}"
 
 
-def _falls_with_attention(group: GroupTests, plain: System, over: str) -> str:
+def _falls_with_attention(group: GroupTests, plain: System, over: str, note: str) -> Finding | None:
     """Say which systems with attention lose a smaller share of BLEU than the one without.
 
-    A system does so if its trend is real too. Nothing if the system without attention loses
-    nothing, or if there are more systems than a sentence takes.
+    A system does so if its trend is real too. None if the system without attention loses nothing,
+    or if there are more systems than a sentence takes.
     """
     others = [each for each in group.ranked if each != plain]
     of_plain = _lost(group, plain)
     if len(others) >= COMPARED or not of_plain:
-        return ""
-    real = {each.first for each in group.real_trends if each.second == plain.name}
+        return None
+    real = {each.first: each for each in group.real_trends if each.second == plain.name}
     less = [each for each in others if each.name in real and _lost(group, each) < of_plain]
+    changes = [f"that of {quote(each)} {_change(group, each)}" for each in others]
+    claim = f"{over}{note}, BLEU of {quote(plain)} {_change(group, plain)}, {in_words(changes)}"
+    test = _tested_trends(group, plain, {each: real[each.name] for each in less})
+    return Finding(claim, test, _shares_lost(group, plain, others, less, over))
+
+
+def _tested_trends(group: GroupTests, plain: System, trends: Mapping[System, Trend]) -> str:
+    """Return how systems were tested against the one without attention."""
+    pairs = math.comb(len(group.group.systems), 2)
+    method = f"paired bootstrap over all lengths, Holm over {pairs} pair{'s'[: pairs != 1]}"
+    if not trends:
+        return f"no trend against {quote(plain)} is significant, {method}"
+    grows = [f"{_percent_more(each.slope)} ({quote(system)})" for system, each in trends.items()]
+    floor = p_floor(group.evaluation.test_draws.count, pairs)
+    p = p_statement(max(each.p_holm for each in trends.values()), floor)
+    return (
+        f"for every ten words more, BLEU divided by that of {quote(plain)} grows by "
+        f"{in_words(grows)}: {p}, {method}"
+    )
+
+
+def _shares_lost(
+    group: GroupTests, plain: System, others: Sequence[System], less: Sequence[System], over: str
+) -> str:
+    """Return the shares of BLEU that systems lose: the one without attention, and the others."""
+    of_plain = _lost(group, plain)
     rest = [each for each in others if each not in less]
     second = group.bounds[1]
     early = 1 - group.bleu(plain, second).value / group.bleu(plain, group.bounds[0]).value
-    by = f", all by {group.named(second)}" if early >= of_plain else ""
+    by = f", all of it by {group.named(second)}" if early >= of_plain else ""
     ends = " to ".join(
         format_number(group.bleu(plain, each).value, 1)
         for each in (group.bounds[0], group.bounds[-1])

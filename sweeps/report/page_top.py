@@ -9,7 +9,7 @@ from lightning_modules.runs.settings import key_of, labelling_overrides
 from lightning_modules.training.budgets import find_kind, kind_of
 from sweeps.comparison.conditions import MARKS, Condition, State
 from sweeps.comparison.evaluation import Evaluation
-from sweeps.comparison.numbers import in_words
+from sweeps.comparison.numbers import format_number, in_words
 from sweeps.report.costs import cost_range
 from sweeps.report.findings import Findings
 
@@ -103,7 +103,7 @@ class PageTop:
 
     @property
     def budgets(self) -> list[str]:
-        """What the trainings spent, for each kind of budget."""
+        """What the trainings spent, for each kind of budget, and in passes over the text."""
         spent: dict[str, set[str]] = {}
         for result in self.results:
             kind = kind_of(result.config)
@@ -111,17 +111,23 @@ class PageTop:
             if amount is not None:
                 digits = f"{float(f'{amount:.3g}'):,.0f}"  # three of them
                 spent.setdefault(find_kind(kind).unit, set()).add(digits)
-        return [f"{in_words(sorted(amounts))} {unit}" for unit, amounts in spent.items()]
+        said = [f"{in_words(sorted(amounts))} {unit}" for unit, amounts in spent.items()]
+        passes = {
+            format_number(each, 0 if each >= 10 else 1)
+            for result in self.results
+            if (each := result.training.epochs)
+        }
+        return [f"{said[0]} ({passes.pop()} epochs)"] if len(said) == len(passes) == 1 else said
 
     @property
     def setting(self) -> str:
         """How the systems were trained, in a sentence of a caption; empty for files."""
-        data = [result.data for result in self.results]
         corpora = list(
             dict.fromkeys(
-                f"{each.pairs.get('train', 0):,} pairs of {each.name} ({each.source} → "
-                f"{each.target})"
-                for each in data
+                f"{data.pairs.get('train', 0):,} pairs of {'synthetic ' * is_synthetic(result)}"
+                f"{data.name} ({data.source} → {data.target})"
+                for result in self.results
+                if (data := result.data)
             )
         )
         if not corpora:
@@ -129,7 +135,7 @@ class PageTop:
         on = in_words(corpora) if len(corpora) <= NAMED else f"{len(corpora)} corpora"
         seeds = sorted({result.seed for result in self.results})
         named = f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}"
-        return f"Trained on {on}, with {in_words(self.budgets)}; {named}."
+        return f"Trained on {on}; {in_words(self.budgets)} per run; {named}."
 
     def _of_each(self, budget: str) -> str:
         return budget if self.findings.alone else f"{budget} per run"

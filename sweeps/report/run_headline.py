@@ -1,12 +1,13 @@
 """What one run has found, in a sentence or two: it compares with baselines alone."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.metrics.lengths import THIN, Bounds
 from sweeps.comparison.evaluation import Evaluation
 from sweeps.comparison.numbers import format_estimate, format_number, in_words
-from sweeps.report.group_tests import BLEU
+from sweeps.report.group_tests import BLEU, below
 from sweeps.report.headline import Finding
 
 TEST = "a single run; another may come out otherwise"
@@ -58,6 +59,14 @@ def _by_length(
     if best not in (first, last):
         claim += f", {_shown(known[best])} at {named(best)}"
     claim += f" and {_shown(known[last])} at {named(last)}"
+    falls = [
+        (known[one].value - known[other].value, one, other)
+        for one, other in pairwise(known)
+        if below(known[other], known[one])
+    ]
+    if falls and len(known) > 2:
+        most, one, other = max(falls, key=lambda each: each[0])
+        claim += f"; it falls most, by {format_number(most, 1)}, from {one.label} to {named(other)}"
     ends = [format_number(known[each].value, 1) for each in (first, last)]
     short += f" ({ends[0]} at {named(first)}, {ends[1]} at {named(last)})"
     return Finding(claim, TEST, short + better)

@@ -85,18 +85,18 @@ LONGEST_ERRORS = 200  # characters of all errors of failed jobs
 
 
 def print_findings(findings: Findings, console: Console) -> None:
-    """Print failed jobs, the main finding, what is unfair or looks wrong, and the main table.
+    """Print failed jobs, alarms, the main finding and table, and what is unfair or looks wrong.
 
     The page and the files have the rest.
     """
-    printed: list[RenderableType] = [*_failed(findings.comparison.failed)]
+    before: list[RenderableType] = [*_failed(findings.comparison.failed)]
     if findings.alarms:
-        printed += alarm_lines(findings.alarms)
-    printed += _found(findings)
-    used = sum(len(console.render_lines(each)) for each in printed)
+        before += alarm_lines(findings.alarms)
+    before += _found(findings)
+    after = [*_limits(findings)]
+    used = sum(len(console.render_lines(each)) for each in (*before, *after))
     left = max(MOST_LINES - FOR_PAGE - used, LEAST_TABLE)
-    table = _scores(findings, left, console)
-    for each in (*printed, table):
+    for each in (*before, _scores(findings, left, console), *after):
         console.print(each)
 
 
@@ -145,6 +145,10 @@ def _found(findings: Findings) -> Iterator[Text]:
         found = findings.answer or f"{headline[0].claim}."
         most = LONGEST_TEXT if findings.comparison.failed else LONGEST_ANSWER
         yield Text(shorten(found, most), "bold")
+
+
+def _limits(findings: Findings) -> Iterator[Text]:
+    """Yield what limits the findings: few seeds, conditions, suspicious text."""
     if findings.caution:
         yield Text(findings.caution, "yellow")
     conditions = [] if findings.alone else findings.comparison.conditions
@@ -161,7 +165,7 @@ def _found(findings: Findings) -> Iterator[Text]:
         yield Text(f"✓ {_held(conditions)}", "green")
     if findings.warnings:
         line = f" {textwrap.shorten(findings.warned, LONGEST_TEXT, placeholder=' …')}"
-        yield Text.assemble(("✗ looks wrong:", "bold red"), line)
+        yield Text.assemble(("✗ suspicious:", "bold red"), line)
 
 
 def _held(conditions: Sequence[Condition]) -> str:

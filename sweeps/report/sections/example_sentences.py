@@ -37,7 +37,7 @@ class SideBySide(Section):
         }
         shown = []
         for system in sorted(known, key=lambda each: known[each]):
-            of = "" if self.findings.alone else f" of {quote(system)}"
+            of = "" if self.findings.alone else f" for {quote(system)}"
             shown.append(f"{format_number(known[system], 1)}%{of}")
         if not shown:
             return None

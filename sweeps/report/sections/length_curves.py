@@ -30,7 +30,7 @@ from sweeps.comparison.evaluation import Evaluation
 from sweeps.comparison.numbers import in_words
 from sweeps.comparison.score_tables import by_length, main_tables, origin, origin_in_words
 from sweeps.comparison.tables import Table
-from sweeps.report.findings import Findings
+from sweeps.report.findings import WEAK, Findings
 from sweeps.report.page_top import PageTop
 from sweeps.report.sections import Section
 
@@ -68,11 +68,14 @@ class BleuByLength(Section):
     @override
     def tables(self) -> Sequence[Table]:
         """Return the short table of a paper, which the page does without."""
-        return (
-            []
-            if self.findings.alone
-            else list(main_tables(self.findings.evaluation, PageTop(self.findings).setting))
-        )
+        if self.findings.alone:
+            return []
+        alarms, weak = self.findings.alarms, self.findings.too_weak
+        said = [PageTop(self.findings).setting]
+        said += [f"{WEAK}: {alarms.in_short}."] if alarms and weak else []
+        said += [f"{alarms.improving_in_short}."] if alarms and alarms.improved else []
+        marks = {system.name: WEAK for system in weak}
+        return list(main_tables(self.findings.evaluation, " ".join(said).strip(), marks))
 
     @override
     def figures(self, width: Width) -> Mapping[str, Chart]:

@@ -35,6 +35,7 @@ class MatrixCell:
 
     verdict: str  # a key of `SYMBOLS`; `alike` unless both tests find a difference
     difference: str
+    interval: str  # its 95% interval, in brackets
     p: str  # p by paired bootstrap: `p = 0.0312`, or `p < 0.0071` at the floor of the resamples
     disagreement: str = ""  # p by randomisation, where it disagrees with the bootstrap
 
@@ -92,9 +93,12 @@ def _cell(tests: SignificanceTests, test: PairTest | None) -> MatrixCell | None:
     if test is None:
         return None
     other = p_statement(test.p_randomisation_holm, tests.floor)
+    ends = (test.difference.low, test.difference.high)
+    shown = [format_number(end, tests.decimals) for end in ends if end is not None]
     return MatrixCell(
         verdict="alike" if not differ(test) else "better" if leads(test) else "worse",
         difference=format_number(test.difference.value, tests.decimals, signed=True),
+        interval=f"[{', '.join(shown)}]" if shown else "",
         p=p_statement(test.p_bootstrap_holm, tests.floor),
         disagreement=f"by randomisation {other}" if disagree(test) else "",
     )
@@ -103,14 +107,14 @@ def _cell(tests: SignificanceTests, test: PairTest | None) -> MatrixCell | None:
 DIFFERENCE = "bleu_difference_by_length"
 """Name of the figure of differences."""
 HOW_TO_READ_DIFFERENCES = (
-    "BLEU of each system less that of {}, which has the highest on the whole test set. The "
+    "BLEU of each system minus that of {}, which has the highest on the whole test set. The "
     "bootstrap is paired, over test sentences and seeds, without correction for several tests. "
     "Length groups with fewer than {} sentences are left out. {}"
 )
 
 
 def difference_lines(tests: GroupTests, width: Width) -> Lines | None:
-    """Return each system's BLEU less that of the best against length; None with one group."""
+    """Return each system's BLEU minus that of the best against length; None with one group."""
     best, *others = tests.ranked
     [metric] = [each for each in tests.evaluation.metrics if each.name == BLEU]
     if len(tests.bounds) < 2:
@@ -132,7 +136,7 @@ def difference_lines(tests: GroupTests, width: Width) -> Lines | None:
             for system, by_length in differences.items()
             for bounds, difference in by_length.items()
         ],
-        y_title=f"BLEU less that of {best.label}",
+        y_title=f"BLEU minus that of {best.label}",
         from_zero=False,
         baselines={},
         others=[],

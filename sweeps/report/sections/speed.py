@@ -37,7 +37,8 @@ MEASURES: dict[Column, Callable[[Result], float | None]] = {
 }
 
 
-NOTE = "Means over seeds; bars: 95% intervals of BLEU over test sentences."
+MEANS = "Means over seeds."
+NOTE = "Bars: 95% intervals of BLEU over test sentences."
 
 
 def speed_table(comparison: Comparison) -> Table:
@@ -57,7 +58,7 @@ def speed_table(comparison: Comparison) -> Table:
         [system_column(comparison.systems), *known],
         rows,
         {"finished runs": len(comparison.runs)},
-        "Means over seeds.",
+        MEANS if len(comparison.runs) > len(comparison.systems) else "",
     )
 
 
@@ -79,9 +80,13 @@ LEAST_RATIO = 1.2  # of the highest cost to the lowest one, from which a chart s
 class Speed(Section):
     """Quality against cost, and all costs; nothing for files, whose costs are not known."""
 
-    heading = "Quality against cost"
     template = '{% include "sections/speed.html.j2" %}'
     costs = COSTS
+
+    @property
+    @override
+    def heading(self) -> str:
+        return "Cost" if self.findings.alone else "Quality against cost"
 
     @override
     def tables(self) -> Sequence[Table]:
@@ -95,6 +100,7 @@ class Speed(Section):
         if len(evaluation.groups) != 1 or self.findings.alone:
             return {}
         labels = {each.name: each.label for each in evaluation.systems}
+        note = f"{MEANS} {NOTE}" if self.findings.several_seeds else NOTE
         measures = {column.key: measure for column, measure in MEASURES.items()}
         charts = {}
         for key, title in COSTS.items():
@@ -106,5 +112,5 @@ class Speed(Section):
             }
             costs = [cost for cost, _ in known.values()]
             if len(known) > 1 and max(costs) >= LEAST_RATIO * min(costs):
-                charts[f"bleu_by_{key}"] = cost_chart(known, labels, title, "BLEU", NOTE, width)
+                charts[f"bleu_by_{key}"] = cost_chart(known, labels, title, "BLEU", note, width)
         return charts

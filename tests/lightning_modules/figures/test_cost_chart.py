@@ -42,7 +42,7 @@ def test_the_chart_has_a_point_for_each_system_and_names_the_front():
         ]
         [front] = [data for data in _values(spec) if len(data) == 2]
         assert front == [{"cost": 10.0, "score": 30.0}, {"cost": 20.0, "score": 40.0}]
-        assert "On the front: cheap, dear." in spec["description"]
+        assert "On the front: cheap; dear." in spec["description"]
     assert spec["usermeta"]["caption"].endswith("A note.")  # of the file
 
 

@@ -113,7 +113,8 @@ def test_claims_and_extensions_are_counted_apart():
         "800,000 target tokens"
     )
     assert wrong_verdicts(results()) == (
-        "Of 5 decided verdicts, up to 0.25 may be expected to be wrong (5% each)."
+        "Each decided verdict is wrong with a probability of at most 5%: of 5 decided verdicts, "
+        "up to 0.25 may be expected to be wrong."
     )
 
 

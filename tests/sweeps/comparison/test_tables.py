@@ -372,8 +372,8 @@ def test_the_table_of_a_paper_says_how_its_systems_were_trained(tmp_path):
         for seed in (1, 2)
     ]
     main = make_report(findings_of(runs), REPORT).tables["main"]
-    trained = "Trained on 60,000 pairs of grammar (en → fr), with 1,500,000 target tokens"
-    assert f"{trained}; seeds 1, 2." in main.caption
+    trained = "Trained on 60,000 pairs of grammar (en → fr); 1,500,000 target tokens (1.3 epochs)"
+    assert f"{trained} per run; seeds 1, 2." in main.caption
     assert [row[0] for row in main.shown] == ["No attention", "Luong, dot"]
     counts = [column.key for column in main.columns[1:]]
     assert f"{len(TEXT.references):,} in all" in main.caption

@@ -116,7 +116,7 @@ def test_chips_say_what_the_answer_rests_on_and_where_more_stands(tmp_path):
     assert chips[fairness] == "conditions"
     [pairs] = [words for words in chips if words.endswith(" training pairs")]
     assert chips[pairs] == "section-data"
-    [budget] = [words for words in chips if words.endswith(" target tokens")]
+    [budget] = [words for words in chips if words.endswith(" target tokens (1.3 epochs)")]
     assert chips[budget] == ELSEWHERE  # a page without learning curves
     unfair = [*fair, make_run(tmp_path / "2", "transformer", parameters=2_000_000)]
     top = PageTop(findings_of(unfair))
@@ -413,8 +413,7 @@ def test_lengths_beyond_those_of_training_are_told():
         claim = findings(*systems, limits=[limit])[1].claim
         assert (f"21–30 words (training sentences have at most {limit}), " in claim) == is_beyond
         short = findings(*systems, limits=[limit])[1].short
-        beyond = "From 1–10 to 21–30 words (beyond training), BLEU falls by "
-        assert short.startswith(beyond) == is_beyond
+        assert short.startswith("From 1–10 to 21–30 words, BLEU falls by ")
 
 
 @pytest.mark.parametrize("kinds", [("falling", "steady"), ("weak", "falling", "steady")])
@@ -553,7 +552,20 @@ def test_a_fall_that_ends_early_is_told(kind, told):
     lost = re.search(r" loses (\d+)% of its BLEU \(([\d.]+) to ([\d.]+)\)", found)
     assert lost
     assert int(lost[1]) == pytest.approx(100 * (1 - float(lost[3]) / float(lost[2])), abs=1)
-    assert ("), all by 11–20 words. " in found) == told
+    assert ("), all of it by 11–20 words. " in found) == told
+
+
+@pytest.mark.parametrize(("plain", "other"), [("falling", "steady"), ("early", "falling")])
+def test_the_answer_rests_on_a_finding_with_intervals_and_tests(plain, other):
+    found = findings(system("a", plain), system("b", other), plain=["a"], limits=[20])
+    [rests] = [each for each in found if f"{each.short}." == answer(found)]
+    assert rests.claim.startswith("From 1–10 to 21–30 words (training sentences have at most 20), ")
+    for name in "ab":
+        assert re.search(rf"of “the {name}, labelled” \w+ .*\[[\d.]+, [\d.]+\]", rests.claim)
+    real = other == "steady"
+    assert (" grows by " in rests.test) == real
+    assert ("no trend against “the a, labelled” is significant" in rests.test) == (not real)
+    assert "Holm over 1 pair" in rests.test
 
 
 def test_without_curves_that_part_the_answer_names_the_best_system():

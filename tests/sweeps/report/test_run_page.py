@@ -260,7 +260,7 @@ def test_the_alignment_error_stands_next_to_the_maps(tmp_path):
     }
     assert errors.pop("none") is None
     lowest, other = sorted(errors, key=lambda each: errors[each] or 0)
-    told = f": {errors[lowest]:.1f}% of “{lowest}” and {errors[other]:.1f}% of “{other}”."
+    told = f": {errors[lowest]:.1f}% for “{lowest}” and {errors[other]:.1f}% for “{other}”."
     assert isinstance(part.section, SideBySide)
     assert str(part.section.errors).endswith(told)
 
@@ -400,8 +400,8 @@ def test_a_page_opens_with_what_is_alarming_and_says_more_after_the_first_figure
     findings: Findings = findings_of(runs)
     alarms = findings.alarms
     assert alarms is not None
-    assert alarms.title == "1 of 3 training runs have learned too little"
-    assert alarms.in_short == "on short sentences worse than a translation without a model (1)"
+    assert alarms.title == "1 of 3 training runs has learned too little"
+    assert alarms.in_short == "on short sentences worse than a translation without a model"
     assert alarms.improving == (
         "2 of 3 training runs were still improving when they ended: validation BLEU rose 14% to "
         "20% over the last fifth and the last doubling took 30% off the validation loss. Train "
@@ -412,7 +412,7 @@ def test_a_page_opens_with_what_is_alarming_and_says_more_after_the_first_figure
     places = [page.index(f'id="{id}"') for id in opening]
     assert places == sorted(places)
     [care] = re.findall(r'id="care">(.*?)</p>', page, re.DOTALL)
-    assert '<a href="#too-little-learned">1 of 3 training runs have learned too little</a>' in care
+    assert '<a href="#too-little-learned">1 of 3 training runs has learned too little</a>' in care
     assert '<a href="#still-improving">2 of 3 training runs were still improving' in care
     assert "none, seed 1 (BLEU 12.3 at 1–10 words, phrase table 45.6)" in page
     [summary] = [part for part in make_report(findings, REPORT).parts if part.name == "summary"]

@@ -131,13 +131,15 @@ def test_a_damaged_file_is_named(folder, damage):
 def family(*rows):
     """Tests given as (first, second, lengths, sentences, difference, corrected p-value)."""
     tests = [
-        PairTest(first, second, lengths, count, Estimate(value), p, p, None, p, p)
+        PairTest(
+            first, second, lengths, count, Estimate(value, value - 1, value + 2), p, p, None, p, p
+        )
         for first, second, lengths, count, value, p in rows
     ]
     return SignificanceTests(METRICS["bleu"], tests, resamples=10_000)
 
 
-def test_every_pair_stands_once_as_the_first_system_less_the_second():
+def test_every_pair_stands_once_as_the_first_system_minus_the_second():
     matrices = significance_matrices(
         family(("a", "b", "all", 65, 2.5, 0.01), ("a", "b", "1–10", 32, -1.0, 0.05)),
         {"a": "A", "b": "B", "c": "C"},
@@ -147,13 +149,18 @@ def test_every_pair_stands_once_as_the_first_system_less_the_second():
         ("1–10", "32"),
     ]
     whole, short = (dict(matrix.rows) for matrix in matrices)
-    assert whole == {"A": [MatrixCell("better", "+2.50", "p = 0.0100"), None], "B": [None, None]}
+    assert whole == {
+        "A": [MatrixCell("better", "+2.50", "[1.50, 4.50]", "p = 0.0100"), None],
+        "B": [None, None],
+    }
     assert [matrix.columns for matrix in matrices] == [["B", "C"]] * 2
     assert [cell and cell.symbol for cell in whole["A"]] == ["▲", None]
-    assert short["A"][0] == MatrixCell("alike", "−1.00", "p = 0.0500")
+    assert short["A"][0] == MatrixCell("alike", "−1.00", "[−2.00, 1.00]", "p = 0.0500")
     assert short["A"][0].symbol == "≈"
     [turned] = significance_matrices(family(("a", "b", "all", 65, 2.5, 0.01)), {"b": "B", "a": "A"})
-    assert dict(turned.rows) == {"B": [MatrixCell("worse", "−2.50", "p = 0.0100")]}
+    assert dict(turned.rows) == {
+        "B": [MatrixCell("worse", "−2.50", "[−4.50, −1.50]", "p = 0.0100")]
+    }
 
 
 def test_a_p_value_at_the_floor_is_shown_as_less_with_the_reason():
