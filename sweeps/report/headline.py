@@ -164,9 +164,9 @@ def _lengths(
     plain = [each for each in group.ranked if each.name in without_attention]
     over = f"From {first.label} to {group.named(last)}"
     found = _falls_with_attention(group, plain[0], over, note) if len(plain) == 1 else None
-    yield Finding(claim, test, "" if found else _falls(group, over))
     if found:
         yield found
+    yield Finding(claim, test, "" if found else _falls(group, over))
 
 
 def _crossing(group: GroupTests) -> Iterator[Finding]:

@@ -124,8 +124,8 @@ class PageTop:
         """How the systems were trained, in a sentence of a caption; empty for files."""
         corpora = list(
             dict.fromkeys(
-                f"{data.pairs.get('train', 0):,} pairs of {'synthetic ' * is_synthetic(result)}"
-                f"{data.name} ({data.source} → {data.target})"
+                f"{data.pairs.get('train', 0):,} pairs of "
+                f"{'the synthetic corpus ' * is_synthetic(result)}{data.name} ({data.source} → {data.target})"
                 for result in self.results
                 if (data := result.data)
             )

@@ -100,7 +100,8 @@ class Failures(Section):
     def _note(self) -> str:
         kinds = "; ".join(self._definitions)
         means = ", means over seeds" if self.findings.several_seeds else ""
-        return f"Share of the translations of each kind{means}. {kinds[:1].upper()}{kinds[1:]}."
+        said = f"Share of the translations of each kind{means}; if several fit, the last counts."
+        return f"{said} {kinds[:1].upper()}{kinds[1:]}."
 
     @cached_property
     def _bands(self) -> dict[str, Bands]:

@@ -38,7 +38,7 @@ EVERY_SEED = "every_seed"
 ALL_SETS = "all test sets"
 BASELINES = {
     "copy": "the source as it is",
-    PHRASE_TABLE: "phrases that gold links give, which no system sees, in the order of the source",
+    PHRASE_TABLE: "phrase by phrase, from true word links that no system sees",
     NEAREST_COPY: "the target of the training pair whose source is most similar",
 }
 """What the translations without a model are, by their labels."""

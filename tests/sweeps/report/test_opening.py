@@ -184,7 +184,7 @@ def test_systems_that_have_learned_too_little_are_named_beside_the_answer(tmp_pa
         ({"“Luong”": ["3 copies: “a”; “b”"]}, "translations of “Luong”: 3 copies"),
         (
             {"the corpus": ["a leak: “a”"], "“Luong”": ["copies"], "“none”": ["empty"]},
-            "the corpus and translations of 2 systems; such as: a leak",
+            "the corpus and translations of 2 systems, e.g. a leak",
         ),
     ],
 )
