@@ -122,14 +122,7 @@ class PageTop:
     @property
     def setting(self) -> str:
         """How the systems were trained, in a sentence of a caption; empty for files."""
-        corpora = list(
-            dict.fromkeys(
-                f"{data.pairs.get('train', 0):,} pairs of "
-                f"{'the synthetic corpus ' * is_synthetic(result)}{data.name} ({data.source} → {data.target})"
-                for result in self.results
-                if (data := result.data)
-            )
-        )
+        corpora = list(dict.fromkeys(map(_trained_on, self.results)))
         if not corpora:
             return ""
         on = in_words(corpora) if len(corpora) <= NAMED else f"{len(corpora)} corpora"
@@ -175,6 +168,12 @@ def _corpus(result: Result) -> str:
     ]
     written = " (synthetic: a program writes the sentences)" if is_synthetic(result) else ""
     return f"{data.name}{written}, {data.source} → {data.target}: {', '.join(counts)}"
+
+
+def _trained_on(result: Result) -> str:
+    data, kind = result.data, "the synthetic corpus " if is_synthetic(result) else ""
+    pairs = f"{data.pairs.get('train', 0):,} pairs"
+    return f"{pairs} of {kind}{data.name} ({data.source} → {data.target})"
 
 
 def is_synthetic(result: Result) -> bool:
