@@ -21,6 +21,7 @@ from sweeps.claims.scoreboard import (
     numbers,
     outcome_of,
     pooled_sentence,
+    so_far,
     taken_back,
     verdict_words,
 )
@@ -50,6 +51,7 @@ def card_of(one: ClaimResult, scale: Scale) -> tuple[dict[str, Any], dict[str, D
         "result": one,
         "outcome": outcome_of(one),
         "taken_back": taken_back(one),
+        "so_far": so_far(one),
         "words": verdict_words(one, scale),
         "numbers": numbers(one),
         "quoted": _quoted(claim),

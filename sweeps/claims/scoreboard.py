@@ -160,24 +160,25 @@ def verdict_words(one: ClaimResult, scale: Scale | None = None) -> str:
         return f"No verdict: {one.failure}."
     why = verdict.reason or _meaning(verdict.outcome, margin_of(one.corpora[0], one))
     scope = f" {scale.scope}" if scale else ""
-    said = f"{verdict.outcome.capitalize()}{scope}{_so_far(one)}: {why}."
+    if same := so_far(one):
+        meaning = _meaning(same, margin_of(one.corpora[0], one))
+        scope += f", although at every budget so far {meaning}"
+    said = f"{verdict.outcome.capitalize()}{scope}: {why}."
     if taken_back(one):
         said += " Undecided after the corrections for many claims."
     return said
 
 
-def _so_far(one: ClaimResult) -> str:
-    """Return what every rung of an undecided claim shows; empty where they show different things.
+def so_far(one: ClaimResult) -> Outcome | None:
+    """Return what every rung of an undecided claim shows; None where they show different things.
 
     A large effect may be undecided because its systems were still learning.
     """
-    corpus, verdict = one.corpora[0], one.verdict
-    found = {rung.verdict.outcome for rung in corpus.rungs}
-    if verdict is None or verdict.outcome is not Outcome.UNDECIDED or len(found) > 1:
-        return ""
-    [same] = found
-    meaning = _meaning(same, margin_of(corpus, one))
-    return f", although at every budget so far {meaning}" if same.decided else ""
+    if one.verdict is None or one.verdict.outcome is not Outcome.UNDECIDED:
+        return None
+    found = {rung.verdict.outcome for rung in one.corpora[0].rungs}
+    same = found.pop()
+    return same if same.decided and not found else None
 
 
 def taken_back(one: ClaimResult) -> bool:

@@ -27,6 +27,7 @@ from sweeps.claims.scoreboard import (
     alarms_of_claims,
     effect_in_words,
     in_order,
+    so_far,
     summary,
     unsettled,
     wrong_verdicts,
@@ -267,6 +268,33 @@ def test_rungs_and_shared_trainings_cost_once():
     once, twice = (cost_of([a_result(f"{n}", corpus) for n in range(many)]) for many in (1, 2))
     assert once == twice
     assert once.trainings < once.tests == len(RUNGS) * 2 * len(SEEDS)
+
+
+def test_undecided_claims_say_what_every_budget_shows(tmp_path, no_pictures):
+    """An effect that is large at every rung stands apart from one that is not."""
+
+    def undecided(name, *outcomes):
+        corpus = on_corpus((4.0, 5.0, 6.0), Outcome.UNDECIDED, reason="it was still learning")
+        rungs = [
+            replace(rung, verdict=replace(rung.verdict, outcome=outcome))
+            for rung, outcome in zip(corpus.rungs, outcomes, strict=True)
+        ]
+        return a_result(name, replace(corpus, rungs=rungs))
+
+    large = undecided("large", *3 * [Outcome.SUPPORTED])
+    mixed = undecided("mixed", Outcome.UNDECIDED, *2 * [Outcome.SUPPORTED])
+    small = undecided("small", *3 * [Outcome.UNDECIDED])
+    assert [so_far(one) for one in (large, mixed, small)] == [Outcome.SUPPORTED, None, None]
+    page = write_scoreboard([large, mixed, small], LAPTOP, WIDTHS, tmp_path).read_text()
+    apart, others = (page.index(f"{words}<") for words in (
+        "Undecided; supported at every budget so far", "The other 2 undecided",
+    ))  # fmt: skip
+    assert apart < page.index('<li><a href="#paper.large"') < others
+    assert others < page.index('<li><a href="#paper.mixed"')
+    assert "although at every budget so far the effect is large enough to count" in page
+    page = write_scoreboard([mixed, small], LAPTOP, WIDTHS, tmp_path).read_text()
+    assert "so far" not in page
+    assert "The 2 undecided<" in page
 
 
 def test_captions_name_marks_that_are_drawn_alone(tmp_path, no_pictures):
