@@ -193,10 +193,12 @@ def test_the_matrix_shows_the_tests_of_the_chosen_lengths(page):
         for first, second, _, of, _, difference, _, p, *_ in rows(page, "bleu_significance"):
             if of == lengths:
                 row, column = sorted([first, second], key=ranked.index)
-                cell = cells[len(head) * side.index(row) + head.index(column)]
-                assert difference.split()[0].lstrip("−+") in cell
-                assert ("−" in cell) == (("−" in difference.split()[0]) == (row == first))
-                assert p in cell
+                shown, *of = cells[len(head) * side.index(row) + head.index(column)].splitlines()
+                value, *ends = re.findall(r"−?[\d.]+", difference)
+                assert value.lstrip("−") in shown
+                assert ("−" in shown) == (("−" in value) == (row == first))
+                assert {end.lstrip("−") for end in ends} == set(re.findall(r"[\d.]+", of[0]))
+                assert p in of[1]
 
 
 def _has_drawn(page, name):
