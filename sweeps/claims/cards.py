@@ -77,7 +77,7 @@ def card_of(one: ClaimResult, scale: Scale) -> tuple[dict[str, Any], dict[str, D
                 "As in the paper",
                 [
                     *((yes, QUESTIONS[question]) for question, yes in answers.items()),
-                    (scale.tier == "paper", "corpus and amount of training"),
+                    (scale.tier == "paper" and not scale.changes, "corpus and amount of training"),
                 ],
             ),
         ],

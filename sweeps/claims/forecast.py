@@ -228,7 +228,7 @@ def plan_table(
     time = time_of(plan.runs)
     title = (
         f"claims: {len(plan.claims)}, {of_each}runs: {len(plan.runs)}, missing: "
-        f"{len(plan.missing)} ({len(trunks)} trunks to train); job time "
+        f"{len(plan.missing)} ({len(trunks)} training run{'s'[: len(trunks) != 1]}); job time "
         + (
             f"{time.text()} in all; SLURM starts up to {at_once} jobs at a time"
             if on_slurm

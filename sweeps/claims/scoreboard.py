@@ -176,7 +176,10 @@ def so_far(one: ClaimResult) -> Outcome | None:
     """
     if one.verdict is None or one.verdict.outcome is not Outcome.UNDECIDED:
         return None
-    found = {rung.verdict.outcome for rung in one.corpora[0].rungs}
+    corpus = one.corpora[0]
+    if corpus.too_few is not None or len(corpus.rungs) < 2:
+        return None
+    found = {rung.verdict.outcome for rung in corpus.rungs}
     same = found.pop()
     return same if same.decided and not found else None
 
@@ -341,9 +344,11 @@ def _summary_of(what: str, results: Sequence[ClaimResult]) -> str:
 
 
 def wrong_verdicts(results: Sequence[ClaimResult]) -> str:
-    """Return how many verdicts may be expected to be wrong, as a sentence."""
+    """Return how many verdicts may be expected to be wrong; empty if none is decided."""
     verdicts = [one.verdict for one in results if one.verdict is not None]
     decided = sum(verdict.outcome.decided for verdict in verdicts)
+    if not decided:
+        return ""
     wrong = format_number(expected_wrong(verdicts), 2)
     ending = "s"[: decided != 1]
     said = f"Each decided verdict is wrong with a probability of at most 5%: of {decided} decided "

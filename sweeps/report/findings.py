@@ -79,7 +79,7 @@ MOST_WEAK = 5  # most of them that a sentence names
 CORPUS, TRAININGS = "the corpus", "training runs"
 ONE_TRAINING = "{} one seed; other seeds may differ."
 """The sentence before the findings, where systems have one seed; ``{}`` says which systems."""
-OF_THESE_RUNS = "Tests of systems with one seed are about these runs alone."
+OF_THESE = "Tests of systems with one seed are about these translations alone."
 INTERVALS = "In brackets: 95% intervals over test sentences."
 INTERVALS_OVER_SEEDS = (
     "In brackets: 95% intervals; those of scores are over test sentences, those of differences "
@@ -206,7 +206,7 @@ class Findings:
 
     @cached_property
     def too_weak(self) -> list[System]:
-        """The systems of which every system has learned too little."""
+        """The systems of which every training run has learned too little."""
         little: dict[str, bool] = {}
         for run in self.comparison.runs:
             found = any(alarm.kind != RISING for alarm in run.result.alarms)
@@ -228,7 +228,7 @@ class Findings:
     def intervals(self) -> str:
         """What the intervals and the tests of the findings are about."""
         said = INTERVALS_OVER_SEEDS if self.several_seeds else INTERVALS
-        return f"{said} {OF_THESE_RUNS}" if self.caution else said
+        return f"{said} {OF_THESE}" if self.caution else said
 
     @property
     def several_seeds(self) -> bool:
@@ -242,9 +242,9 @@ class Findings:
 
     @cached_property
     def suspicions(self) -> dict[str, list[str]]:
-        """What looks wrong: in the corpus, in trainings, in the translations of a system.
+        """What looks wrong: in the corpus, in training runs, in the translations of a system.
 
-        The system and the warning about most translations come first.
+        Of the translations, the warning about most of a system's comes first.
         """
         runs = self.comparison.runs
         corpora = [each for run in runs for each in run.result.data.suspicions]
@@ -267,7 +267,7 @@ class Findings:
 
     @property
     def warnings(self) -> list[str]:
-        """Lines that say what looks wrong in texts and trainings."""
+        """Lines that say what looks wrong in texts and training runs."""
         return [line for lines in self.suspicions.values() for line in lines]
 
     @property

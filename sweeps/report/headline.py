@@ -164,9 +164,11 @@ def _lengths(
     plain = [each for each in group.ranked if each.name in without_attention]
     over = f"From {first.label} to {group.named(last)}"
     found = _falls_with_attention(group, plain[0], over, note) if len(plain) == 1 else None
-    if found:
+    if found and len(group.ranked) > 2:
         yield found
-    yield Finding(claim, test, "" if found else _falls(group, over))
+        yield Finding(claim, test)
+        return
+    yield Finding(claim, test, found.short if found else _falls(group, over))
 
 
 def _crossing(group: GroupTests) -> Iterator[Finding]:
@@ -260,8 +262,9 @@ def _falls_with_attention(group: GroupTests, plain: System, over: str, note: str
         return None
     real = {each.first: each for each in group.real_trends if each.second == plain.name}
     less = [each for each in others if each.name in real and _lost(group, each) < of_plain]
+    first = f"BLEU of {quote(plain)} {_change(group, plain)}"
     changes = [f"that of {quote(each)} {_change(group, each)}" for each in others]
-    claim = f"{over}{note}, BLEU of {quote(plain)} {_change(group, plain)}, {in_words(changes)}"
+    claim = f"{over}{note}, {in_words([first, *changes])}"
     test = _tested_trends(group, plain, {each: real[each.name] for each in less})
     return Finding(claim, test, _shares_lost(group, plain, others, less, over))
 
@@ -271,7 +274,9 @@ def _tested_trends(group: GroupTests, plain: System, trends: Mapping[System, Tre
     pairs = math.comb(len(group.group.systems), 2)
     method = f"paired bootstrap over all lengths, Holm over {pairs} pair{'s'[: pairs != 1]}"
     if not trends:
-        return f"no trend against {quote(plain)} is significant, {method}"
+        return (
+            f"no system is shown to keep a larger share of its BLEU than {quote(plain)}: {method}"
+        )
     grows = [f"{_percent_more(each.slope)} ({quote(system)})" for system, each in trends.items()]
     floor = p_floor(group.evaluation.test_draws.count, pairs)
     p = p_statement(max(each.p_holm for each in trends.values()), floor)

@@ -9,7 +9,7 @@ from lightning_modules.runs.settings import key_of, labelling_overrides
 from lightning_modules.training.budgets import find_kind, kind_of
 from sweeps.comparison.conditions import MARKS, Condition, State
 from sweeps.comparison.evaluation import Evaluation
-from sweeps.comparison.numbers import format_number, in_words
+from sweeps.comparison.numbers import in_words
 from sweeps.report.costs import cost_range
 from sweeps.report.findings import Findings
 
@@ -112,12 +112,11 @@ class PageTop:
                 digits = f"{float(f'{amount:.3g}'):,.0f}"  # three of them
                 spent.setdefault(find_kind(kind).unit, set()).add(digits)
         said = [f"{in_words(sorted(amounts))} {unit}" for unit, amounts in spent.items()]
-        passes = {
-            format_number(each, 0 if each >= 10 else 1)
-            for result in self.results
-            if (each := result.training.epochs)
-        }
-        return [f"{said[0]} ({passes.pop()} epochs)"] if len(said) == len(passes) == 1 else said
+        amounts = [each for of_kind in spent.values() for each in of_kind]
+        epochs = {round(result.training.epochs or 0, 1) for result in self.results}
+        if len(amounts) == len(epochs) == 1 and (passes := epochs.pop()):
+            return [f"{said[0]} ({passes:g} epochs)"]
+        return said
 
     @property
     def setting(self) -> str:
@@ -125,10 +124,11 @@ class PageTop:
         corpora = list(dict.fromkeys(map(_trained_on, self.results)))
         if not corpora:
             return ""
-        on = in_words(corpora) if len(corpora) <= NAMED else f"{len(corpora)} corpora"
+        on = in_words(corpora) if len(corpora) <= NAMED else f"{len(corpora)} texts"
         seeds = sorted({result.seed for result in self.results})
         named = f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}"
-        return f"Trained on {on}; {in_words(self.budgets)} per run; {named}."
+        spent = [f"{in_words(self.budgets)} per run"] if self.budgets else []
+        return f"{'; '.join([f'Trained on {on}', *spent, named])}."
 
     def _of_each(self, budget: str) -> str:
         return budget if self.findings.alone else f"{budget} per run"

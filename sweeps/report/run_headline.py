@@ -66,7 +66,8 @@ def _by_length(
     ]
     if falls and len(known) > 2:
         most, one, other = max(falls, key=lambda each: each[0])
-        claim += f"; it falls most, by {format_number(most, 1)}, from {one.label} to {named(other)}"
+        where = f"from {one.label} to {named(other)}"
+        claim += f"; the largest clear fall is {where}, by {format_number(most, 1)}"
     ends = [format_number(known[each].value, 1) for each in (first, last)]
     short += f" ({ends[0]} at {named(first)}, {ends[1]} at {named(last)})"
     return Finding(claim, TEST, short + better)

@@ -229,7 +229,7 @@ def _scores_of(
     labels_of_whole = (METRICS[name].label.removesuffix(PERCENT) for name in whole)
     named = [f"{WHOLE[name]}: {label}" for name, label in zip(whole, labels_of_whole, strict=True)]
     title += f"; {', '.join(named)}{PERCENT}" if named else ""
-    if weak & {system.name for system, _ in shown}:
+    if weak:  # the answer may name one that is not shown
         title += f"; {WEAK}: learned too little"
     title += cut
     labels = {

@@ -373,7 +373,7 @@ def tables(count: int) -> Iterator[str]:
         pairs = zip(rates, EFFECTS, strict=True)
         yield row(says, seeds, noise.name, *(wrong(*each, Margin(1.0, says)) for each in pairs))
     yield from head(
-        *("seeds", "trainings that fall", "supported at +1", "reversed at −1", "negligible at ±1"),
+        *("seeds", "runs that fall", "supported at +1", "reversed at −1", "negligible at ±1"),
         "supported at +4",
     )
     for seeds, collapse in product((3, 5), COLLAPSES):

@@ -72,8 +72,9 @@ class BleuByLength(Section):
             return []
         alarms, weak = self.findings.alarms, self.findings.too_weak
         said = [PageTop(self.findings).setting]
-        said += [f"{WEAK}: {alarms.in_short}."] if alarms and weak else []
-        said += [f"{alarms.improving_in_short}."] if alarms and alarms.improved else []
+        said += [f"{WEAK}: learned too little."] if weak else []
+        if alarms and alarms.improved and alarms.runs > 1:
+            said.append(f"{alarms.improving_in_short}.")
         marks = {system.name: WEAK for system in weak}
         return list(main_tables(self.findings.evaluation, " ".join(said).strip(), marks))
 

@@ -1,12 +1,13 @@
 """Quality against cost, size and speed of the models."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from statistics import mean
 
 from typing_extensions import override
 
 from lightning_modules.figures.charts import Chart, Width
-from lightning_modules.figures.cost_chart import cost_chart
+from lightning_modules.figures.cost_chart import Costs, cost_chart
 from lightning_modules.runs.schema import Result
 from sweeps.comparison.collect import Comparison
 from sweeps.comparison.outputs import RunOutput
@@ -86,7 +87,7 @@ class Speed(Section):
     @property
     @override
     def heading(self) -> str:
-        return "Cost" if self.findings.alone else "Quality against cost"
+        return "Quality against cost" if self._drawn else "Cost"
 
     @override
     def tables(self) -> Sequence[Table]:
@@ -96,14 +97,22 @@ class Speed(Section):
     @override
     def figures(self, width: Width) -> Mapping[str, Chart]:
         """Return BLEU against each cost that at least two systems recorded, and that differs."""
+        labels = {each.name: each.label for each in self.findings.evaluation.systems}
+        note = f"{MEANS} {NOTE}" if self.findings.several_seeds else NOTE
+        return {
+            f"bleu_by_{key}": cost_chart(known, labels, COSTS[key], "BLEU", note, width)
+            for key, known in self._drawn.items()
+        }
+
+    @cached_property
+    def _drawn(self) -> dict[str, Costs]:
+        """Cost and BLEU of each system, for each cost that has a figure."""
         evaluation, by_system = self.findings.evaluation, self.findings.comparison.by_system
         if len(evaluation.groups) != 1 or self.findings.alone:
             return {}
-        labels = {each.name: each.label for each in evaluation.systems}
-        note = f"{MEANS} {NOTE}" if self.findings.several_seeds else NOTE
         measures = {column.key: measure for column, measure in MEASURES.items()}
-        charts = {}
-        for key, title in COSTS.items():
+        drawn: dict[str, Costs] = {}
+        for key in COSTS:
             known = {
                 system.label: (cost, score)
                 for system, runs in by_system.items()
@@ -112,5 +121,5 @@ class Speed(Section):
             }
             costs = [cost for cost, _ in known.values()]
             if len(known) > 1 and max(costs) >= LEAST_RATIO * min(costs):
-                charts[f"bleu_by_{key}"] = cost_chart(known, labels, title, "BLEU", note, width)
-        return charts
+                drawn[key] = known
+        return drawn

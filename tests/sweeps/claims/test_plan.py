@@ -332,9 +332,7 @@ def test_the_table_has_a_row_for_every_claim(tmp_path):
     plan = plan_of(tmp_path, a_claim(), a_claim("two"), made=False)
     table = plan_table(plan, prospects(plan), 2)
     assert table.row_count == 2
-    title = (
-        "claims: 2, corpora: 1, rungs: 1, seeds: 3, runs: 6, missing: 6 (6 trunks to train); job "
-    )
+    title = "claims: 2, corpora: 1, rungs: 1, seeds: 3, runs: 6, missing: 6 (6 training runs); job "
     assert str(table.title).startswith(title)
     assert list(table.columns[0].cells) == ["paper.one", "paper.two"]
 

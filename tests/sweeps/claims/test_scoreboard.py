@@ -236,7 +236,9 @@ def test_what_a_tick_says_of_the_end_of_training_is_what_the_verdict_says():
     assert [*checks] == [False]
     assert "left out" in next(w for _, w in dict(card["checks"])["Gates"] if "collapse" in w)
     assert not any("train" in words and "long" in words for _, words in card["checks"][1][1])
-    assert str(unsettled(results(), LAPTOP)).startswith("1 of 1 undecided verdicts")
+    said = str(unsettled(results(), LAPTOP))
+    assert said.startswith("1 of 1 undecided verdicts")
+    assert said.endswith("rungs=[200_000,400_000,800_000,1_600_000].")
     assert unsettled([by_name()["holds"]], LAPTOP) is None
 
 
@@ -246,6 +248,7 @@ def test_the_page_has_command_date_cost_and_method(tmp_path, no_pictures):
     (tmp_path / ".hydra").mkdir()
     OmegaConf.save(hydra, tmp_path / ".hydra" / "hydra.yaml")
     page = write_scoreboard(results(), LAPTOP, WIDTHS, tmp_path).read_text(encoding="utf-8")
+    assert "✗ corpus and amount of training" in page
     facts = page[page.index('id="facts"') :]
     assert "python run.py claims=bahdanau2015 tier=laptop" in facts
     assert " training runs, tested " in facts
@@ -285,6 +288,9 @@ def test_undecided_claims_say_what_every_budget_shows(tmp_path, no_pictures):
     mixed = undecided("mixed", Outcome.UNDECIDED, *2 * [Outcome.SUPPORTED])
     small = undecided("small", *3 * [Outcome.UNDECIDED])
     assert [so_far(one) for one in (large, mixed, small)] == [Outcome.SUPPORTED, None, None]
+    [corpus] = large.corpora
+    for changes in ({"too_few": "two runs are left"}, {"rungs": corpus.rungs[-1:]}):
+        assert so_far(replace(large, corpora=[replace(corpus, **changes)])) is None
     page = write_scoreboard([large, mixed, small], LAPTOP, WIDTHS, tmp_path).read_text()
     apart, others = (page.index(f"{words}<") for words in (
         "Undecided; supported at every budget so far", "The other 2 undecided",

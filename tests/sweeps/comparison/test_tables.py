@@ -375,9 +375,30 @@ def test_the_table_of_a_paper_says_how_its_systems_were_trained(tmp_path):
     trained = "Trained on 60,000 pairs of grammar (en → fr); 1,500,000 target tokens (1.3 epochs)"
     assert f"{trained} per run; seeds 1, 2." in main.caption
     assert [row[0] for row in main.shown] == ["No attention", "Luong, dot"]
+    weak = [make_run(tmp_path / "3", "none", 3, alarms=[BELOW]), runs[-1]]
+    main = make_report(findings_of(weak), REPORT).tables["main"]
+    assert "†: learned too little." in main.caption
+    assert [row[0] for row in main.shown] == ["none†", "Luong, dot"]
     counts = [column.key for column in main.columns[1:]]
     assert f"{len(TEXT.references):,} in all" in main.caption
     assert all(f" of {name}" in main.caption for name in counts[1:])
+
+
+BELOW = {"kind": "below", "text": "BLEU 12.3 at 1–10 words, phrase table 45.6"}
+
+
+def test_a_rule_stands_above_translations_without_a_model(tmp_path):
+    """And a gap between rows of two lines."""
+    runs = [
+        make_run(tmp_path / name, name, phrase_table=TEXT.references) for name in ("none", "luong")
+    ]
+    made = make_report(findings_of(runs), REPORT).tables["main"]
+    assert made.apart
+    first, second = as_latex(made).split("\\midrule")[1:]
+    assert second.split("&")[0].strip() == "phrase table"
+    assert first.count("\\addlinespace") == 1
+    plain = as_latex(replace(made, apart=()))
+    assert (plain.count("\\midrule"), plain.count("\\addlinespace")) == (1, len(made.rows) - 1)
 
 
 def test_rows_of_different_lengths_do_not_compete():

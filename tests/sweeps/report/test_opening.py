@@ -557,15 +557,18 @@ def test_a_fall_that_ends_early_is_told(kind, told):
 
 @pytest.mark.parametrize(("plain", "other"), [("falling", "steady"), ("early", "falling")])
 def test_the_answer_rests_on_a_finding_with_intervals_and_tests(plain, other):
-    found = findings(system("a", plain), system("b", other), plain=["a"], limits=[20])
+    systems = [system("a", plain), system("b", other), system("c", other)]
+    found = findings(*systems, plain=["a"], limits=[20])
     [rests] = [each for each in found if f"{each.short}." == answer(found)]
     assert rests.claim.startswith("From 1–10 to 21–30 words (training sentences have at most 20), ")
-    for name in "ab":
+    for name in "abc":
         assert re.search(rf"of “the {name}, labelled” \w+ .*\[[\d.]+, [\d.]+\]", rests.claim)
     real = other == "steady"
     assert (" grows by " in rests.test) == real
-    assert ("no trend against “the a, labelled” is significant" in rests.test) == (not real)
-    assert "Holm over 1 pair" in rests.test
+    assert ("no system is shown to keep a larger share" in rests.test) == (not real)
+    assert "Holm over 3 pairs" in rests.test
+    pair = findings(*systems[:2], plain=["a"], limits=[20])  # one sentence says all of two systems
+    assert len([each for each in pair if each.claim.startswith("From 1–10")]) == 1
 
 
 def test_without_curves_that_part_the_answer_names_the_best_system():

@@ -60,7 +60,7 @@ def test_a_plan_trains_nothing(tmp_path, capsys):
     given = ["tier=laptop", "plan=true", "hydra/launcher=basic", f"outputs={tmp_path}"]
     assert in_process("claims=cho2014", *given) == 0
     printed = capsys.readouterr().out
-    assert "missing: 20 (5 trunks to train)" in printed  # four rungs of five seeds
+    assert "missing: 20 (5 training runs)" in printed  # four rungs of five seeds
     assert "cho2014.falls_with_length" in printed
     assert not list(tmp_path.rglob("result.json"))
 
@@ -69,7 +69,7 @@ def test_a_plan_on_files_reads_no_other_folder(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     given = ["tier=bench", "plan=true", "hydra/launcher=basic", f"roots.multi30k={tmp_path}"]
     assert in_process("claims=bahdanau2015.figure2_gap", *given) == 0
-    assert "missing: 18 (6 trunks to train)" in " ".join(capsys.readouterr().out.split())
+    assert "missing: 18 (6 training runs)" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_registration_trains_nothing_and_is_read_again(tmp_path, capsys):
@@ -127,7 +127,7 @@ def made(space: Path) -> dict[tuple[str, int, float], Path]:
 @pytest.mark.long
 def test_the_claim_of_the_page_gets_a_verdict(tested, board, space):
     _, printed = tested
-    assert "missing: 12 (6 trunks to train)" in printed
+    assert "missing: 12 (6 training runs)" in printed
     assert board.name.startswith("laptop-")
     [row] = json.loads((board / "tables" / "claims.json").read_text())["rows"]
     assert row["claim"] == "mine.more_heads"
@@ -155,7 +155,7 @@ def test_the_same_command_trains_nothing_again(tested, space):
     given, before = tested
     times = {file: file.stat().st_mtime_ns for file in space.rglob("result.json")}
     printed = succeed(*given)
-    assert "missing: 0 (0 trunks to train)" in printed
+    assert "missing: 0 (0 training runs)" in printed
     assert {file: file.stat().st_mtime_ns for file in space.rglob("result.json")} == times
     assert printed.splitlines()[-2:] == before.splitlines()[-2:]  # the same verdict
 
@@ -165,7 +165,7 @@ def test_a_longer_ladder_continues_the_training(tested, space):
     given, _ = tested
     longer = [f"rungs=[{FIRST},{LAST},{2 * LAST}]", "seed_count=1", "comparison_name=longer"]
     printed = succeed(*(each for each in given if each not in LADDER), *longer)
-    assert "missing: 2 (2 trunks to train)" in printed
+    assert "missing: 2 (2 training runs)" in printed
     runs = made(space)
     longest = {key: folder for key, folder in runs.items() if key[-1] == 2 * LAST}
     assert len(longest) == 2
@@ -200,7 +200,7 @@ def test_a_second_search_tests_the_same_training_again(tested, space):
     file.write_text(yaml.safe_dump(content))
     kept = [each for each in given[1:] if not each.startswith("seed_count")]
     printed = succeed(f"claims={file}", *kept, "comparison_name=search")
-    assert "runs: 4, missing: 4 (1 trunks to train)" in " ".join(printed.split())
+    assert "runs: 4, missing: 4 (1 training run)" in " ".join(printed.split())
     every = [result_of(each.parent) for each in space.rglob("outputs/runs/*/result.json")]
     made_now = [one for one in every if one.seed == 7]
     beams = [one for one in made_now if one.config["decoding"].get("beam_size", 1) > 1]
@@ -216,7 +216,7 @@ def test_tuned_systems_get_a_verdict(tested, board, space):
     given, _ = tested
     before = len(list(space.rglob("result.json")))
     printed = succeed(*(each for each in given if not each.startswith("seed_count")), "tune=true")
-    assert "claims: 1, runs: 6, missing: 6 (6 trunks to train)" in printed
+    assert "claims: 1, runs: 6, missing: 6 (6 training runs)" in printed
     [file] = space.rglob("learning_rates.yaml")
     rates = yaml.safe_load(file.read_text())
     assert len(rates) == 2

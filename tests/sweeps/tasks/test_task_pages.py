@@ -72,4 +72,4 @@ def test_a_part_without_content_is_left_out(tmp_path):
     text = write_task_page(page, tmp_path).read_text("utf-8")
     assert "Nothing here" not in text
     assert "a &lt;line&gt;" in text
-    assert "What looks wrong" in text
+    assert "Suspicious" in text
