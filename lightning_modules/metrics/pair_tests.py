@@ -32,7 +32,7 @@ class PairTest:
     subset: str  # lengths of the sentences, or `all`
     sentences: int
     difference: Estimate
-    """Mean score of the first minus that of the second, with the 95% interval over sentences and seeds."""
+    """Mean score of the first minus that of the second; 95% interval over sentences and seeds."""
     p_bootstrap: float
     """p-value over sentences, and over several seeds: would other trainings differ?"""
     p_randomisation: float

@@ -25,6 +25,7 @@ from sweeps.report.headline import answer, headline
 from sweeps.report.html import render_report
 from sweeps.report.page_top import QUESTION, PageTop
 from sweeps.report.report import make_report
+from sweeps.report.run_headline import run_headline
 from sweeps.tasks.compare import build_comparison
 from tests.helpers.made_text import corpus, statistics_of
 from tests.helpers.pages import texts, without_pictures
@@ -569,6 +570,14 @@ def test_the_answer_rests_on_a_finding_with_intervals_and_tests(plain, other):
     assert "Holm over 3 pairs" in rests.test
     pair = findings(*systems[:2], plain=["a"], limits=[20])  # one sentence says all of two systems
     assert len([each for each in pair if each.claim.startswith("From 1–10")]) == 1
+
+
+@pytest.mark.parametrize(("kind", "told"), [("early", True), ("steady", False)])
+def test_one_run_says_where_its_largest_clear_fall_is(kind, told):
+    *_, by_length = run_headline(evaluate([system("a", kind)], LENGTHS))
+    where = "; the largest clear fall is from 1–10 to 11–20 words, by "
+    assert (where in by_length.claim) == told
+    assert ("clear fall" in by_length.claim) == told
 
 
 def test_without_curves_that_part_the_answer_names_the_best_system():
