@@ -186,3 +186,7 @@ def results() -> list[ClaimResult]:
             not_run="needs a thing",
         ),
     ]
+
+
+def by_name(made=None):
+    return {one.claim.name.removeprefix("paper."): one for one in made or results()}

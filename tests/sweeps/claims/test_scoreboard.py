@@ -7,10 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 from rich.console import Console
 
-from lightning_modules.figures.charts import as_spec
 from lightning_modules.figures.forest_chart import forest_chart
 from lightning_modules.figures.palette import LOOKS
 from lightning_modules.metrics.resampling import Interval
@@ -27,7 +26,6 @@ from sweeps.claims.scoreboard import (
     alarms_of_claims,
     effect_in_words,
     in_order,
-    so_far,
     summary,
     unsettled,
     wrong_verdicts,
@@ -38,7 +36,6 @@ from sweeps.claims.trajectory import Extrapolation, HeldOut
 from sweeps.claims.verdict import Margin, Outcome, Verdict
 from sweeps.report.terminal import FOR_PAGE, MOST_LINES
 from sweeps.tasks.claims import print_results
-from tests.helpers.pages import needs_axe, screen, serious_violations
 from tests.helpers.run_folders import SCORING, WIDTHS
 from tests.sweeps.claims.claim_results import (
     QUOTE,
@@ -46,6 +43,7 @@ from tests.sweeps.claims.claim_results import (
     SEEDS,
     TWO,
     a_result,
+    by_name,
     evidence,
     on_corpus,
     results,
@@ -57,17 +55,6 @@ from tests.sweeps.comparison.pdflatex import assert_compiles, pdflatex
 LAPTOP = Scale("laptop")
 SWAPPED = {"kind": "difference", "more": "none", "less": "attention"}
 ORDER = {"kind": "order", "order": ["attention", "none", "transformer"]}
-MOST_BYTES = 3_000_000  # of the page of 52 claims
-
-
-@pytest.fixture
-def no_pictures(monkeypatch):
-    """Leave out the figures for papers: to draw them takes most of the time."""
-    monkeypatch.setattr("sweeps.claims.scoreboard_page.save_figures", lambda *_: None)
-
-
-def by_name(made=None):
-    return {one.claim.name.removeprefix("paper."): one for one in made or results()}
 
 
 def cells(table, key):
@@ -242,19 +229,6 @@ def test_what_a_tick_says_of_the_end_of_training_is_what_the_verdict_says():
     assert unsettled([by_name()["holds"]], LAPTOP) is None
 
 
-def test_the_page_has_command_date_cost_and_method(tmp_path, no_pictures):
-    task = ["claims=bahdanau2015", "tier=laptop"]
-    hydra = {"hydra": {"overrides": {"hydra": [], "task": task}}}
-    (tmp_path / ".hydra").mkdir()
-    OmegaConf.save(hydra, tmp_path / ".hydra" / "hydra.yaml")
-    page = write_scoreboard(results(), LAPTOP, WIDTHS, tmp_path).read_text(encoding="utf-8")
-    assert "✗ corpus and amount of training" in page
-    facts = page[page.index('id="facts"') :]
-    assert "python run.py claims=bahdanau2015 tier=laptop" in facts
-    assert " training runs, tested " in facts
-    assert page.index("How a verdict comes about") < page.index("<summary>Table")
-
-
 @pytest.mark.parametrize(("seen", "told"), [(3.0, ": 4.00 [3.00, 5.00]; "), (3.1, ": none; ")])
 def test_a_law_that_foretold_the_last_rung_wrongly_has_no_limit(seen, told):
     corpus = on_corpus((1, 2, 3), Outcome.SUPPORTED)
@@ -271,48 +245,6 @@ def test_rungs_and_shared_trainings_cost_once():
     once, twice = (cost_of([a_result(f"{n}", corpus) for n in range(many)]) for many in (1, 2))
     assert once == twice
     assert once.trainings < once.tests == len(RUNGS) * 2 * len(SEEDS)
-
-
-def test_undecided_claims_say_what_every_budget_shows(tmp_path, no_pictures):
-    """An effect that is large at every rung stands apart from one that is not."""
-
-    def undecided(name, *outcomes):
-        corpus = on_corpus((4.0, 5.0, 6.0), Outcome.UNDECIDED, reason="it was still learning")
-        rungs = [
-            replace(rung, verdict=replace(rung.verdict, outcome=outcome))
-            for rung, outcome in zip(corpus.rungs, outcomes, strict=True)
-        ]
-        return a_result(name, replace(corpus, rungs=rungs))
-
-    large = undecided("large", *3 * [Outcome.SUPPORTED])
-    mixed = undecided("mixed", Outcome.UNDECIDED, *2 * [Outcome.SUPPORTED])
-    small = undecided("small", *3 * [Outcome.UNDECIDED])
-    assert [so_far(one) for one in (large, mixed, small)] == [Outcome.SUPPORTED, None, None]
-    [corpus] = large.corpora
-    for changes in ({"too_few": "two runs are left"}, {"rungs": corpus.rungs[-1:]}):
-        assert so_far(replace(large, corpora=[replace(corpus, **changes)])) is None
-    page = write_scoreboard([large, mixed, small], LAPTOP, WIDTHS, tmp_path).read_text()
-    apart, others = (page.index(f"{words}<") for words in (
-        "Undecided; supported at every budget so far", "The other 2 undecided",
-    ))  # fmt: skip
-    assert apart < page.index('<li><a href="#paper.large"') < others
-    assert others < page.index('<li><a href="#paper.mixed"')
-    assert "although at every budget so far the effect is large enough to count" in page
-    page = write_scoreboard([mixed, small], LAPTOP, WIDTHS, tmp_path).read_text()
-    assert "so far" not in page
-    assert "The 2 undecided<" in page
-
-
-def test_captions_name_marks_that_are_drawn_alone(tmp_path, no_pictures):
-    page = write_scoreboard([by_name()["regime"]], LAPTOP, WIDTHS, tmp_path).read_text()
-    for mark in ("Hollow squares", "a run that collapsed", "Open diamonds", "the diamond is"):
-        assert mark not in page
-    page = write_scoreboard(results(), LAPTOP, WIDTHS, tmp_path).read_text()
-    for mark in ("Hollow squares", "a run that collapsed", "Open diamonds", "the diamond is"):
-        assert mark in page
-    legend = as_spec(forest_chart(effects_of([by_name()["regime"]]), "container"))
-    assert "reported in the paper" not in json.dumps(legend)
-    assert "negligible" not in json.dumps(legend)
 
 
 def test_a_quote_names_its_place_as_a_reader_would():
@@ -557,14 +489,6 @@ def test_wandb_gets_every_verdict(tmp_path, monkeypatch, no_pictures):
     assert len(trainings) > len(rows)
 
 
-def test_the_page_of_52_claims_is_small(tmp_path, no_pictures):
-    ladder = on_corpus((1, 2, 3), Outcome.SUPPORTED)
-    german = on_corpus((1, 2, 3), Outcome.SUPPORTED, "en-de")
-    many = [a_result(f"claim{n}", ladder, german) for n in range(52)]
-    page = write_scoreboard(many, LAPTOP, WIDTHS, tmp_path)
-    assert page.stat().st_size < MOST_BYTES
-
-
 def test_a_claim_that_failed_on_its_first_corpus_shows_the_others(tmp_path, no_pictures):
     failed = CorpusResult("en-fr", failure="was not trained")
     one = a_result("half", failed, on_corpus((1, 2, 3), Outcome.SUPPORTED, "en-de"))
@@ -572,41 +496,3 @@ def test_a_claim_that_failed_on_its_first_corpus_shows_the_others(tmp_path, no_p
     assert [corpus for corpus, _ in card["figures"]] == ["en-de"]
     assert charts
     assert "was not trained" in write_scoreboard([one], LAPTOP, WIDTHS, tmp_path).read_text()
-
-
-@pytest.fixture
-def opened(browser, tmp_path, no_pictures):
-    from selenium.webdriver.support.ui import WebDriverWait
-
-    browser.get_log("browser")
-    browser.get(write_scoreboard(results(), LAPTOP, WIDTHS, tmp_path).as_uri())
-    browser.execute_script("document.querySelectorAll('details').forEach(each => each.open = true)")
-    waiting = "return document.querySelectorAll('.chart:not(:has(svg.marks))').length === 0"
-    WebDriverWait(browser, 60, poll_frequency=0.1).until(lambda _: browser.execute_script(waiting))
-    return browser
-
-
-@pytest.mark.long
-@pytest.mark.chromium
-def test_every_chart_is_drawn_without_a_word_in_the_console(opened):
-    drawn = opened.execute_script("return document.querySelectorAll('svg.marks').length")
-    ladders = 2 * sum(bool(corpus.rungs) for one in results() for corpus in one.corpora)
-    assert drawn == ladders + 2  # all effects, and the corpora of one claim
-    assert opened.get_log("browser") == []
-
-
-@needs_axe
-@pytest.mark.chromium
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious_on_the_scoreboard(opened, scheme):
-    with screen(opened, scheme=scheme):
-        assert serious_violations(opened) == []
-
-
-@pytest.mark.long
-@pytest.mark.chromium
-@pytest.mark.parametrize("width", [390, 1400])
-def test_the_scoreboard_needs_no_sideways_scrolling(opened, width):
-    with screen(opened, width=width):
-        content = opened.execute_script("return document.documentElement.scrollWidth")
-    assert content <= width
