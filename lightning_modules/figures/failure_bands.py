@@ -100,7 +100,7 @@ def failure_panel(bands: Bands, x_title: str, note: str) -> Chart:
 def failure_panels(every: Sequence[Bands], x_title: str, note: str, width: float) -> Chart:
     """Draw the bands of all systems side by side, for a file; one legend names the kinds.
 
-    The lowest panels have the title of the axis, and those on the left.
+    Only the lowest panels have a title below, and only those on the left have one beside.
     """
     style = style_of(width)
     columns = min(2 if width < WIDE else 3, len(every))

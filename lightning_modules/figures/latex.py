@@ -26,7 +26,8 @@ SPECIAL = {
     "§": r"\ensuremath{\mathsection}", "¿": r"\textquestiondown{}", "¡": r"\textexclamdown{}",
     "ß": r"\ss{}", "æ": r"\ae{}", "Æ": r"\AE{}", "œ": r"\oe{}", "Œ": r"\OE{}",
     "ø": r"\o{}", "Ø": r"\O{}", "ł": r"\l{}", "Ł": r"\L{}", "ı": r"\i{}",
-    "†": r"\ensuremath{\dagger}", "▲": r"\ensuremath{\triangle}", "▼": r"\ensuremath{\nabla}",
+    "†": r"\ensuremath{\dagger}", "‡": r"\ensuremath{\ddagger}",
+    "▲": r"\ensuremath{\triangle}", "▼": r"\ensuremath{\nabla}",
     "\u00a0": "~", "\u202f": "~",
 }  # fmt: skip
 """Characters that LaTeX would read as commands, or that its first font encoding lacks."""

@@ -74,7 +74,7 @@ class StudySection:
 
 
 NO_ANSWER = "Nothing can be said yet: every system has learned too little."
-WEAK = "†"  # after the names of systems that have learned too little
+WEAK = "‡"  # after the names of systems that have learned too little; † is of tests
 MOST_WEAK = 5  # most of them that a sentence names
 CORPUS, TRAININGS = "the corpus", "training runs"
 ONE_TRAINING = "{} one seed; other seeds may differ."

@@ -124,10 +124,11 @@ def _curves(
 ) -> dict[str, Chart]:
     words = evaluation.scoring.unit.endswith("words")
     limits = findings.comparison.train_limits if words else ()
+    setting = PageTop(findings).setting
     curves: dict[str, Chart] = {}
     for metric in metrics:
         lines = length_lines(evaluation, metric, width, limits, title)
-        lines = replace(lines, note=f"{PageTop(findings).setting} {lines.note}".strip())
+        lines = replace(lines, note=f"{setting} {lines.note}".strip())
         curves |= figures_of(f"{metric.name}_by_length{ending}", lines, width)
     return curves
 

@@ -158,17 +158,17 @@ def test_systems_that_have_learned_too_little_are_named_beside_the_answer(tmp_pa
         for (name, seed), alarms in made.items()
     ]
     found = findings_of(runs)
-    told = "† “none” and “transformer” have learned too little: their scores and falls say little."
+    told = "‡ “none” and “transformer” have learned too little: their scores and falls say little."
     assert found.weak == told
     answered = str(found.answer)
     for name in ("none", "transformer"):
-        assert answered.count(f"“{name}”") == answered.count(f"“{name}”†")
-    assert "“luong”†" not in answered
-    assert "†" in answered
+        assert answered.count(f"“{name}”") == answered.count(f"“{name}”‡")
+    assert "“luong”‡" not in answered
+    assert "‡" in answered
     assert told in render_report(make_report(found, REPORT))
     assert findings_of(runs[2:4]).weak is None
     one = findings_of([runs[0], runs[2]])
-    assert one.weak == "† “none” has learned too little: its scores and falls say little."
+    assert one.weak == "‡ “none” has learned too little: its scores and falls say little."
     assert one.answer != NO_ANSWER
     all_weak = findings_of([runs[0], runs[3]])
     assert (all_weak.answer, all_weak.weak) == (NO_ANSWER, None)

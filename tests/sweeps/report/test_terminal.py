@@ -119,8 +119,8 @@ def test_systems_that_have_learned_too_little_are_marked(weak):
     findings = found(3)
     findings.__dict__["too_weak"] = [findings.evaluation.systems[number] for number in weak]
     text = " ".join(printed(findings).split())
-    assert [f"系统 {number}†" in text for number in range(3)] == [n in weak for n in range(3)]
-    assert ("†: learned too little" in text) == bool(weak)
+    assert [f"系统 {number}‡" in text for number in range(3)] == [n in weak for n in range(3)]
+    assert ("‡: learned too little" in text) == bool(weak)
 
 
 def test_a_system_has_its_mark():
