@@ -17,7 +17,10 @@ from markupsafe import Markup, escape
 from lightning_modules.figures.charts import Chart, as_spec
 from lightning_modules.figures.heat_map import BLUES, ORANGE
 from lightning_modules.figures.ladder_chart import DataChart
+from lightning_modules.figures.palette import looks_of
+from lightning_modules.figures.system_looks import letter_colours
 from lightning_modules.metrics.bootstrap import Estimate
+from lightning_modules.runs.job import without_authors
 from sweeps.comparison.numbers import format_number
 from sweeps.comparison.table_files import as_csv
 from sweeps.comparison.tables import Cell, Column, Kind, Table
@@ -33,30 +36,66 @@ def render_page(
     figures: Mapping[str, Chart | DataChart],
     files: Mapping[str, str],
     data: Mapping[str, Any] = MappingProxyType({}),
+    systems: Mapping[str, str] = MappingProxyType({}),
     **shown: Any,
 ) -> str:
     """Return a page as text; Vega is inlined once.
 
     ``files`` are CSV files that the page can save, by name; ``data`` is further data for its
-    scripts, by the ids of elements; ``shown`` are variables of the template.
+    scripts, by the ids of elements; ``systems`` are the labels of its systems by name, which get
+    their marks; ``shown`` are variables of the template.
     """
     specs = {
         name: chart.spec if isinstance(chart, DataChart) else as_spec(chart)
         for name, chart in figures.items()
     }
     elements = {"figures": specs, "tables": files, **data}
-    return environment().get_template(template).render(vega=vega(), data=elements, **shown)
+    made = environment(systems).get_template(template)
+    return made.render(vega=vega(), data=elements, **shown)
 
 
-def environment() -> Environment:
-    """Return the environment of the templates, which escapes all words."""
+def environment(systems: Mapping[str, str] = MappingProxyType({})) -> Environment:
+    """Return the environment of the templates, which escapes all words.
+
+    ``systems`` are the labels of the systems by name.
+    """
     made = Environment(
         loader=PackageLoader("sweeps.report"), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
+    marks = SystemMarks(systems)
     made.filters |= {"breakable": breakable, "cells": page_cells}
+    made.filters |= {"system": marks.label, "systems": marks.sentence}
     made.filters |= {"number": format_number, "packed": packed, "short_ids": short_ids}
     made.globals |= {"MOST_ROWS": MOST_ROWS, "SHADES": ", ".join(BLUES), "OUTLINE": ORANGE}
     return made
+
+
+class SystemMarks:
+    """The marks and colours that systems have in charts, for their names in the text of a page."""
+
+    def __init__(self, labels: Mapping[str, str]) -> None:
+        colours, looks, short = (
+            letter_colours(labels),
+            looks_of(labels),
+            without_authors(labels.values()),
+        )
+        self._marked = {
+            label: Markup('<b class="system" data-mark="{}" style="--hue: {}">{}</b>').format(
+                looks[name].glyph, colours[label], short[label]
+            )
+            for name, label in labels.items()
+        }
+
+    def label(self, label: str) -> Markup:
+        """Mark the label of a system; any other text stays."""
+        return self._marked.get(label) or breakable(label)
+
+    def sentence(self, text: str) -> Markup:
+        """Mark the systems of a sentence, whose labels it has in quotes."""
+        escaped = escape(text)
+        for label, marked in self._marked.items():
+            escaped = escaped.replace(escape(f"“{label}”"), marked)
+        return escaped
 
 
 def breakable(name: str) -> Markup:
@@ -147,7 +186,8 @@ class PageSection(NamedTuple):
 
 def render_report(report: Report) -> str:
     """Return the page as text. Raises ``UserError`` for a section of the user that fails."""
-    templates = environment()
+    labels = {system.name: system.label for system in report.findings.evaluation.systems}
+    templates = environment(labels)
     files = {name: as_csv(table) for name, table in report.tables.items()}
     sections: list[PageSection] = []
     data: dict[str, Any] = {}
@@ -167,6 +207,7 @@ def render_report(report: Report) -> str:
         figures=report.page_figures,
         files=files,
         data=data,
+        systems=labels,
         findings=report.findings,
         top=top,
         cautions=list(cautions_of(top, names)),

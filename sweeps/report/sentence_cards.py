@@ -149,7 +149,7 @@ def sentence_cards(
     scores = np.stack([sentence_bleu(output.statistics) for output in first])
     heads = [_heads(output) for output in first]
     recorded = sorted({n for by_number in heads for n in by_number if n < len(test.references)})
-    reasons = _reasons(group, contest, first, scores, recorded)
+    reasons = _reasons(group, contest, first, scores)
     for number in typical_sentences(test, first[0]) if alone else []:
         reasons.setdefault(number, "typical of its length")
     for number in recorded:
@@ -192,20 +192,21 @@ def _reasons(
     contest: Contest | None,
     first: Sequence[Output],
     scores: Array,
-    recorded: Sequence[int],
 ) -> dict[int, str]:
     """Return the numbers of the sentences that are shown, each with the reason why.
 
-    The first is easily read, and of such sentences with ``recorded`` heads the most typical one.
+    The first is easily read, and of such sentences the most typical: no system's score is far from
+    the median of that system.
     """
     test = group.systems[0].test
     sources, rule = test.sources, test.rules.source
     if sources is None:
         sources, rule = test.references, test.rules.target
-    short = [each for each in recorded if len(rule.words(sources[each])) <= READABLE_WORDS]
-    unlike = np.abs(scores - np.median(scores, axis=1, keepdims=True)).sum(0)
-    opening = min([most_readable(sources, rule), *short], key=lambda each: float(unlike[each]))
-    reasons = {opening: "easily read"}
+    words = np.array([len(rule.words(line)) for line in sources])
+    readable = np.flatnonzero((READABLE_WORDS // 2 <= words) & (words <= READABLE_WORDS))
+    unlike = np.abs(scores - np.median(scores, axis=1, keepdims=True)).max(0)
+    chosen = [*map(int, readable)] or [most_readable(sources, rule)]
+    reasons = {min(chosen, key=lambda each: float(unlike[each])): "easily read and typical"}
     if len(first) == 1:
         return reasons
     compared, why = scores, "differ most"
