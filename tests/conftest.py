@@ -151,7 +151,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def page(browser, folder):
-    """The browser with the report, every fold open and all charts drawn."""
+    """The browser with the report, every fold open and all charts drawn, at the first sentence."""
     from selenium.webdriver.support.ui import WebDriverWait
 
     from tests.helpers.pages import all_drawn
@@ -161,6 +161,9 @@ def page(browser, folder):
     wait = WebDriverWait(browser, 60)
     wait.until(all_drawn)
     browser.execute_script("document.querySelectorAll('details.fold').forEach(d => d.open = true)")
+    browser.execute_script("""const select = document.querySelector('#look select');
+        select.selectedIndex = [...select.options].findIndex(each => each.text.startsWith('0:'));
+        select.dispatchEvent(new Event('change', {bubbles: true}))""")
     wait.until(all_drawn)
     return browser
 

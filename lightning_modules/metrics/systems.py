@@ -91,8 +91,8 @@ class Output:
     folder: Path | None = None  # folder of the run that wrote the output
     file: str | None = None  # the user's file with the hypotheses, as the user named it
     contrast: PairChoices | None = None  # choices between right and wrong translations
-    phrase_table: Sequence[str] | None = None
-    """Translations by the phrase table of the output's training text; see ``baselines``."""
+    baselines: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Translations without a model, made from the output's training text, by name."""
     attention_step: str | None = None
     """Decoder step whose attention aligned the references; see ``forced_decoding``."""
 

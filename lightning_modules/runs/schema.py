@@ -338,6 +338,7 @@ class Prediction(Record):
     set: str | None = None  # name of the test set of the sentence, where the corpus names test sets
     unknown: bool | None = None  # whether source or reference has a word that the vocabularies lack
     phrase_table: str | None = None  # translation by the phrase table of the training text
+    nearest_copy: str | None = None  # target of the training pair with the most similar source
 
 
 class SentenceAttention(BaseModel):

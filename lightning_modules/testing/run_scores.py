@@ -167,12 +167,14 @@ def _run_scores(
     }
     if found.outputs:
         statistics[search_errors.OUTPUT] = forced_decoding.likelihood(found.outputs)
-    table = data.encoded_corpus.phrase_table
+    corpus = data.encoded_corpus
+    made = {PHRASE_TABLE: corpus.phrase_table, NEAREST_COPY: corpus.nearest_copies}
+    baselines = {name: lines for name, lines in made.items() if lines is not None}
     output = Output(
-        config.seed, hypotheses, statistics, metrics, contrast=found.choices, phrase_table=table
+        config.seed, hypotheses, statistics, metrics, contrast=found.choices, baselines=baselines
     )
     system = System(config.variant, test, [output])
-    scores, curve = score_output(system, scoring, data.encoded_corpus.nearest_copies)
+    scores, curve = score_output(system, scoring)
     return RunScores(
         result=_result(model, data, config, found.seconds, replaced=replaced, **scores),
         predictions=list(_predictions(text, system, attention)),
@@ -243,12 +245,9 @@ def _attention_statistics(attention: Sequence[Array | None]) -> Statistics:
     return dict(zip(word_alignment.ATTENTION_VALUES, np.stack(known, axis=1), strict=True))
 
 
-def score_output(
-    system: System, scoring: Scoring, nearest_copies: Sequence[str] | None = None
-) -> tuple[dict[str, Any], list[CurvePoint]]:
+def score_output(system: System, scoring: Scoring) -> tuple[dict[str, Any], list[CurvePoint]]:
     """Return the scores of a run's one output, by the fields of ``Result``, and its curve.
 
-    The output's phrase table and ``nearest_copies`` are baselines where there are any.
     Intervals are those that a comparison shows for the run: the same draws of the same sentences.
     """
     [output], test = system.outputs, system.test
@@ -262,7 +261,6 @@ def score_output(
     choices = {} if output.contrast is None else {system.name: {0: output.contrast}}
     groups = bootstrap.score_groups(choices, scoring.draws)
     warnings = suspicions_of_output(test, output.hypotheses)
-    baselines = {PHRASE_TABLE: output.phrase_table, NEAREST_COPY: nearest_copies}
     fields = {
         **_estimates(subsets[0], system.name, metrics),
         "subsets": {
@@ -272,7 +270,7 @@ def score_output(
             for name, part in parts.items()
         },
         "signature": Bleu().signature_on(test),
-        "baselines": baselines_of_run(test, baselines, metrics, buckets),
+        "baselines": baselines_of_run(test, output.baselines, metrics, buckets),
         "contrast": contrastive_pairs.accuracies(groups, system.name),
         "suspicions": [str(each) for each in warnings],
     }
@@ -357,7 +355,8 @@ def _predictions(
             gold=_at(text.alignments, number),
             set=_at(test.sets, number),
             unknown=number in (test.unknown or ()),
-            phrase_table=_at(output.phrase_table, number),
+            phrase_table=_at(output.baselines.get(PHRASE_TABLE), number),
+            nearest_copy=_at(output.baselines.get(NEAREST_COPY), number),
         )
 
 

@@ -80,11 +80,7 @@ class Scoring(WordSettings, extra="forbid", frozen=True):
         return [length_buckets(each, edges) for each in lengths]
 
 
-PHRASE_TABLE, COPY = "phrase table", "copy"
-MEANING = (
-    "Baselines without a model: the phrase table translates from left to right by the phrases of "
-    "up to four words that the gold links of the training text give; the copy is the source."
-)
+PHRASE_TABLE = "phrase table"
 COUNTED = {"bleu", "exact"}
 """Metrics of baselines. Others are left out: TER takes minutes for such translations."""
 
@@ -103,20 +99,15 @@ def baseline(
 
 def baselines_of_run(
     test: EvalSet,
-    translations: Mapping[str, Sequence[str] | None],
+    translations: Mapping[str, Sequence[str]],
     metrics: Sequence[Metric],
     buckets: Sequence[Bucket],
 ) -> dict[str, Baseline]:
-    """Return the scores of translations without a model, by name, and of the copy of the source.
+    """Return the scores of translations without a model, by name.
 
-    Where no such translations are known, there are no baselines. Baselines have no intervals, so
-    that nothing is resampled.
+    They have no intervals, so that nothing is resampled.
     """
-    known = {name: lines for name, lines in translations.items() if lines is not None}
-    if not known or test.sources is None:
-        return {}
-    known[COPY] = test.sources
-    systems = [baseline(name, test, lines, metrics) for name, lines in known.items()]
+    systems = [baseline(name, test, lines, metrics) for name, lines in translations.items()]
     return {
         each.name: Baseline(
             scores=_scores(each, np.arange(len(test.references))),

@@ -1,6 +1,7 @@
 """Systems scored on whole test sets, on length buckets, and on named test sets; baselines."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, count
@@ -15,7 +16,7 @@ from lightning_modules.metrics.metric import Array, Metric
 from lightning_modules.metrics.resampling import Resamples
 from lightning_modules.metrics.systems import EvalSet, Output, System
 from lightning_modules.metrics.text_metrics import Bleu
-from lightning_modules.testing.scoring import COPY, PHRASE_TABLE, Scoring, baseline
+from lightning_modules.testing.scoring import Scoring, baseline
 
 RESAMPLES_FOR_A_TEST = 40
 """Resamples for each corrected test: twice the minimum for significance at 5%."""
@@ -181,38 +182,35 @@ def _by_test_set(systems: Iterable[System]) -> Iterable[list[System]]:
 def _baselines(
     systems_by_test: Sequence[Sequence[System]], metrics: Sequence[Metric]
 ) -> list[list[System]]:
-    """Return the baselines of each test set; none where no system has a phrase table.
+    """Return the baselines of each test set; none where no system's training text is known.
 
-    Systems trained on other text have another phrase table. Where there are several, the name of a
-    baseline says whose it is.
+    Systems trained on other text have other baselines. Where there are several of a kind, the name
+    of each says whose it is.
     """
     owners_by_test = []
     for systems in systems_by_test:
-        # The first system with each phrase table, by its translations.
-        owners: dict[tuple[str, ...], System] = {}
+        # The first system with each baseline, by its kind and its translations.
+        owners: dict[tuple[str, tuple[str, ...]], System] = {}
         for system in systems:
             for output in system.outputs:
-                if output.phrase_table is not None:
-                    owners.setdefault(tuple(output.phrase_table), system)
+                for kind, lines in output.baselines.items():
+                    owners.setdefault((kind, tuple(lines)), system)
         owners_by_test.append(owners)
-    several = sum(map(len, owners_by_test)) > 1
+    counts = Counter(kind for owners in owners_by_test for kind, _ in owners)
     taken = {system.name for systems in systems_by_test for system in systems}
 
     def named(kind: str, owner: System, lines: Sequence[str]) -> System:
-        wanted = f"{kind} of {owner.name}" if several else kind
+        wanted = f"{kind} of {owner.name}" if counts[kind] > 1 else kind
         names = chain([wanted], (f"{wanted} #{number}" for number in count(2)))
         name = next(each for each in names if each not in taken)
         taken.add(name)
-        label = f"{kind} of {owner.label}" if several else name
+        label = f"{kind} of {owner.label}" if counts[kind] > 1 else name
         return baseline(name, owner.test, lines, metrics, label)
 
-    made = []
-    for owners in owners_by_test:
-        made.append([named(PHRASE_TABLE, owner, lines) for lines, owner in owners.items()])
-        first = next(iter(owners.values()), None)
-        if first is not None and first.test.sources is not None:  # a test set has one copy
-            made[-1].append(named(COPY, first, first.test.sources))
-    return made
+    return [
+        [named(kind, owner, lines) for (kind, lines), owner in owners.items()]
+        for owners in owners_by_test
+    ]
 
 
 def evaluate_further(
@@ -270,7 +268,7 @@ def _restrict(system: System, index: NDArray[np.int64]) -> System:
             hypotheses=_lines_of(output.hypotheses, index),
             statistics={bleu.statistics: output.statistics[bleu.statistics][index]},
             metrics=[bleu],
-            phrase_table=output.phrase_table and _lines_of(output.phrase_table, index),
+            baselines={n: _lines_of(lines, index) for n, lines in output.baselines.items()},
         )
         for output in system.outputs
     ]

@@ -15,6 +15,7 @@ from types import MappingProxyType
 
 from datamodules.errors import UserError
 from datamodules.lines import read_lines
+from datamodules.nearest_copy import NEAREST_COPY
 from lightning_modules.metrics.chosen_metrics import (
     find_metrics,
     find_recorded_metric,
@@ -29,6 +30,7 @@ from lightning_modules.runs.files import BrokenFileError, RunScores
 from lightning_modules.runs.job import run_label
 from lightning_modules.runs.paths import PREDICTIONS
 from lightning_modules.runs.schema import Result
+from lightning_modules.testing.scoring import PHRASE_TABLE
 
 log = logging.getLogger(__name__)
 
@@ -225,7 +227,10 @@ def read_output(folder: Path, run: RunScores, tests: EvalSetCache) -> RunOutput:
     if not _scored_alike(result, test):
         lacking += [metric for metric in metrics if metric.name in TEXT_METRICS]
     counted = translation_statistics(lacking, test, hypotheses)
-    phrase_table = [p.phrase_table for p in predictions if p.phrase_table is not None]
+    made = {
+        PHRASE_TABLE: [p.phrase_table for p in predictions if p.phrase_table is not None],
+        NEAREST_COPY: [p.nearest_copy for p in predictions if p.nearest_copy is not None],
+    }
     output = Output(
         seed=result.seed,
         hypotheses=hypotheses,
@@ -233,7 +238,7 @@ def read_output(folder: Path, run: RunScores, tests: EvalSetCache) -> RunOutput:
         metrics=metrics,
         folder=folder,
         contrast=run.choices,
-        phrase_table=phrase_table if len(phrase_table) == len(predictions) else None,
+        baselines={name: lines for name, lines in made.items() if len(lines) == len(predictions)},
         attention_step=result.attention_step if "links" in statistics else None,
     )
     return RunOutput(folder, result, test, output)

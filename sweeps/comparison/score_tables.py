@@ -5,13 +5,14 @@ from types import MappingProxyType
 
 import numpy as np
 
+from datamodules.nearest_copy import NEAREST_COPY
 from lightning_modules.metrics.bootstrap import Estimate, score_subset
 from lightning_modules.metrics.lengths import THIN, falls_below, slope_per_ten
 from lightning_modules.metrics.metric import Metric, TextMetric
 from lightning_modules.metrics.resampling import interval
 from lightning_modules.metrics.systems import WITHOUT_UNKNOWN, EvalSet, Subsets, System
 from lightning_modules.runs.job import without_authors
-from lightning_modules.testing.scoring import MEANING
+from lightning_modules.testing.scoring import PHRASE_TABLE
 from sweeps.comparison.evaluation import EvalGroup, Evaluation
 from sweeps.comparison.numbers import in_words
 from sweeps.comparison.tables import Cell, Column, Table
@@ -20,6 +21,27 @@ ALIGNMENT = {"aer", "precision", "recall"}
 ATTENTION = {*ALIGNMENT, "entropy", "distance", "coverage"}
 KNOWN_WORDS = f"{WITHOUT_UNKNOWN}: the sentences without a word outside the vocabularies."
 """What the part of a test set without unknown words is."""
+BASELINES = {
+    PHRASE_TABLE: "phrase by phrase, from true word links that no system sees",
+    NEAREST_COPY: "the target of the training pair whose source is most similar",
+}
+"""What the translations without a model are."""
+
+
+def baselines_in_words(evaluation: Evaluation) -> str:
+    """Return what the baselines of an evaluation are, in a list; empty without baselines."""
+    named = [
+        f"{each.label} ({words})"
+        for each in evaluation.baselines
+        for kind, words in BASELINES.items()
+        if each.label.startswith(kind)
+    ]
+    return in_words(named) if named else ""
+
+
+def baselines_note(evaluation: Evaluation) -> str:
+    """Return the sentence of a table with baselines, which says what they are."""
+    return f"Without a model: {baselines_in_words(evaluation)}."
 
 
 def uncertainty(evaluation: Evaluation) -> str:
@@ -188,7 +210,7 @@ def main_tables(
     ]
     title = "BLEU on all test sentences, on the shortest and on the longest"
     parts = [f"Sentences: {in_words(sizes)}.", setting, uncertainty(evaluation)]
-    parts += [MEANING] if len(shown) > len(evaluation.systems) else []
+    parts += [baselines_note(evaluation)] if len(shown) > len(evaluation.systems) else []
     note = " ".join(filter(None, parts))
     about, apart = origin(evaluation, bleu.name), _apart(evaluation)
     yield Table("main", title, columns, rows, about, note, apart=apart)
@@ -196,7 +218,7 @@ def main_tables(
 
 def _note(evaluation: Evaluation, shown: Sequence[tuple[System, str | None]]) -> str:
     said = uncertainty(evaluation)
-    return f"{said} {MEANING}" if len(shown) > len(evaluation.systems) else said
+    return f"{said} {baselines_note(evaluation)}" if len(shown) > len(evaluation.systems) else said
 
 
 def _apart(evaluation: Evaluation) -> Collection[str]:

@@ -80,7 +80,7 @@ class SystemMarks:
             without_authors(labels.values()),
         )
         self._marked = {
-            label: Markup('<b class="system" data-mark="{}" style="--hue: {}">{}</b>').format(
+            label: Markup('<span class="system" data-mark="{}" style="--hue: {}">{}</span>').format(
                 looks[name].glyph, colours[label], short[label]
             )
             for name, label in labels.items()

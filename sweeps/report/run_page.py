@@ -29,7 +29,13 @@ TRACKED = ("attention", "learning_")
 
 
 def write_run_page(config: DictConfig, folder: Path) -> RunPage:
-    """Write ``report.html`` into the folder of a finished run, whole or not at all.
+    """Write the page of a finished run as ``write_run_report`` does, for a tracker."""
+    report, page = write_run_report(config, folder)
+    return RunPage(page, lambda: _pictures(report))
+
+
+def write_run_report(config: DictConfig, folder: Path) -> tuple[Report, str]:
+    """Write ``report.html`` into the folder of a finished run, whole or not at all; return both.
 
     ``config`` has the settings of the report. Raises ``UserError`` for a folder without a finished
     run, and for a section of the user that fails.
@@ -40,7 +46,7 @@ def write_run_page(config: DictConfig, folder: Path) -> RunPage:
         report = report_of_run(folder, settings)
         page = render_report(report)
     write_text(folder / REPORT, page)
-    return RunPage(page, lambda: _pictures(report))
+    return report, page
 
 
 def report_of_run(folder: Path, settings: ReportSettings) -> Report:

@@ -188,10 +188,7 @@ def sentence_cards(
 
 
 def _reasons(
-    group: EvalGroup,
-    contest: Contest | None,
-    first: Sequence[Output],
-    scores: Array,
+    group: EvalGroup, contest: Contest | None, first: Sequence[Output], scores: Array
 ) -> dict[int, str]:
     """Return the numbers of the sentences that are shown, each with the reason why.
 
@@ -203,7 +200,7 @@ def _reasons(
     if sources is None:
         sources, rule = test.references, test.rules.target
     words = np.array([len(rule.words(line)) for line in sources])
-    readable = np.flatnonzero((READABLE_WORDS // 2 <= words) & (words <= READABLE_WORDS))
+    readable = np.flatnonzero((words >= READABLE_WORDS // 2) & (words <= READABLE_WORDS))
     unlike = np.abs(scores - np.median(scores, axis=1, keepdims=True)).max(0)
     chosen = [*map(int, readable)] or [most_readable(sources, rule)]
     reasons = {min(chosen, key=lambda each: float(unlike[each])): "easily read and typical"}

@@ -23,8 +23,8 @@ from sweeps.launch.live import Enter, Label, labels_of, marked_labels, shown_pha
 from sweeps.report.findings import Findings, StudySection
 from sweeps.report.publish import publish, write_report
 from sweeps.report.report import Report, ReportSettings, check_sections, make_report
-from sweeps.report.run_page import write_run_page
-from sweeps.report.terminal import MOST_JOBS, print_page
+from sweeps.report.run_page import write_run_report
+from sweeps.report.terminal import MOST_JOBS, print_findings, print_page
 
 
 def compare(config: DictConfig) -> None:
@@ -62,8 +62,9 @@ def report(config: DictConfig) -> None:
         raise UserError(f"runs={config.runs}: give one folder; task=compare takes several")
     out, scoring = Path(config.runs), None
     if (out / RESULT).is_file():
-        write_run_page(config, out)
-        print_page(out / REPORT, Console())
+        made, _ = write_run_report(config, out)
+        print_findings(made.findings, console := Console())
+        print_page(out / REPORT, console)
         return
     if (out / COMPARISON).is_file():
         overrides = given_overrides(HydraConfig.get())

@@ -3,7 +3,6 @@
 import json
 import random
 from collections import Counter
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -228,6 +227,7 @@ def make_run(
     history=(),
     attention_history=None,
     phrase_table=None,
+    nearest_copies=None,
     choices=None,
     sets=None,
     unknown=(),
@@ -235,8 +235,8 @@ def make_run(
 ):
     """Write a finished run into ``folder`` and return it; ``none`` is without attention.
 
-    ``phrase_table`` has the translations of the phrase table of training, ``sets`` the name of the
-    test set of each sentence, ``unknown`` the numbers of the sentences with unknown words.
+    ``phrase_table`` and ``nearest_copies`` have the translations without a model, ``sets`` the name
+    of the test set of each sentence, ``unknown`` the numbers of the sentences with unknown words.
     Without ``statistics`` the comparison counts the run's sentences.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -244,7 +244,7 @@ def make_run(
     sides = list(zip(text.sources, lines, strict=True))
     weights = [None if variant == "none" else attention(*pair) for pair in sides]
     counted = _counted(text, lines, weights)
-    predictions = _predictions(text, lines, phrase_table)
+    predictions = _predictions(text, lines, phrase_table, nearest_copies)
     for each in predictions:
         each.set, each.unknown = sets and sets[each.id], each.id in unknown
     if history:
@@ -291,12 +291,10 @@ def _word_counts(text: Text, hypotheses):
     return WordCounts(target={word: 3 * seen[word] for word in needed})
 
 
-def _predictions(text: Text, hypotheses, phrase_table):
+def _predictions(text: Text, hypotheses, phrase_table, nearest_copies):
     nothing = [None] * len(hypotheses)
-    gold: Sequence[str | None] = text.gold or nothing
-    rows = zip(
-        text.sources, text.references, hypotheses, gold, phrase_table or nothing, strict=True
-    )
+    known = [each or nothing for each in (text.gold, phrase_table, nearest_copies)]
+    rows = zip(text.sources, text.references, hypotheses, *known, strict=True)
     return [
         Prediction(
             id=number,
@@ -305,8 +303,9 @@ def _predictions(text: Text, hypotheses, phrase_table):
             hypothesis=hypothesis,
             gold=links,
             phrase_table=phrases,
+            nearest_copy=copy,
         )
-        for number, (source, reference, hypothesis, links, phrases) in enumerate(rows)
+        for number, (source, reference, hypothesis, links, phrases, copy) in enumerate(rows)
     ]
 
 

@@ -9,7 +9,6 @@ from typing import Literal, NamedTuple
 import altair as alt
 from typing_extensions import override
 
-from datamodules.nearest_copy import NEAREST_COPY
 from lightning_modules.figures.charts import GREY, Chart, Width, data_of, style_of
 from lightning_modules.figures.lines import (
     Lines,
@@ -25,10 +24,14 @@ from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.metrics.lengths import THIN, Bounds
 from lightning_modules.metrics.metric import Metric
 from lightning_modules.metrics.systems import System
-from lightning_modules.testing.scoring import PHRASE_TABLE
 from sweeps.comparison.evaluation import Evaluation
-from sweeps.comparison.numbers import in_words
-from sweeps.comparison.score_tables import by_length, main_tables, origin, origin_in_words
+from sweeps.comparison.score_tables import (
+    baselines_in_words,
+    by_length,
+    main_tables,
+    origin,
+    origin_in_words,
+)
 from sweeps.comparison.tables import Table
 from sweeps.report.findings import WEAK, Findings
 from sweeps.report.page_top import PageTop
@@ -36,12 +39,6 @@ from sweeps.report.sections import Section
 
 EVERY_SEED = "every_seed"
 ALL_SETS = "all test sets"
-BASELINES = {
-    "copy": "the source as it is",
-    PHRASE_TABLE: "phrase by phrase, from true word links that no system sees",
-    NEAREST_COPY: "the target of the training pair whose source is most similar",
-}
-"""What the translations without a model are, by their labels."""
 
 
 class BleuByLength(Section):
@@ -59,11 +56,8 @@ class BleuByLength(Section):
         evaluation = self.findings.evaluation
         thin = any(_thin(part, each) for part in evaluation.parts for each in part.bounds)
         said = marks_in_words(self.findings.several_seeds, thin, starred=True)
-        named = [
-            f"{each.label} ({BASELINES.get(each.label, 'a translation without a model')})"
-            for each in evaluation.baselines
-        ]
-        return f"{said} Thin dashed lines, without a model: {in_words(named)}." if named else said
+        named = baselines_in_words(evaluation)
+        return f"{said} Thin dashed lines, without a model: {named}." if named else said
 
     @override
     def tables(self) -> Sequence[Table]:

@@ -7,10 +7,15 @@ from typing_extensions import override
 
 from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.metrics.systems import WITHOUT_UNKNOWN, System
-from lightning_modules.testing.scoring import MEANING
 from sweeps.comparison.conditions import Condition
 from sweeps.comparison.evaluation import Evaluation
-from sweeps.comparison.score_tables import KNOWN_WORDS, by_length, origin, uncertainty
+from sweeps.comparison.score_tables import (
+    KNOWN_WORDS,
+    baselines_note,
+    by_length,
+    origin,
+    uncertainty,
+)
 from sweeps.comparison.tables import Cell, Column, Table
 from sweeps.report.sections import Section
 from sweeps.report.sentence_cards import SentenceCard, typical_sentences
@@ -39,7 +44,7 @@ class ScoresOfRun(Section):
         [run] = self.findings.comparison.runs
         notes = [uncertainty(evaluation)]
         notes += [KNOWN_WORDS] if WITHOUT_UNKNOWN in run.result.subsets else []
-        notes += [MEANING] if evaluation.baselines else []
+        notes += [baselines_note(evaluation)] if evaluation.baselines else []
         about = origin(evaluation, *names)
         scores = Table("scores", "Scores", columns, rows, about, " ".join(notes))
         bleu = [metric for metric in evaluation.metrics if metric.name == "bleu"]

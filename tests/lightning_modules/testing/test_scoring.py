@@ -2,6 +2,7 @@
 
 import pytest
 
+from datamodules.nearest_copy import NEAREST_COPY
 from lightning_modules.metrics.bleu import corpus_bleu
 from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.metric import ReferenceText
@@ -9,7 +10,7 @@ from lightning_modules.metrics.systems import EvalSet, Output, System
 from lightning_modules.metrics.words import PLAIN, WordRule, WordRules
 from lightning_modules.testing.output_suspicions import suspicions_of_output
 from lightning_modules.testing.run_scores import score_output
-from lightning_modules.testing.scoring import COPY, PHRASE_TABLE, baselines_of_run
+from lightning_modules.testing.scoring import PHRASE_TABLE, baselines_of_run
 from sweeps.comparison.evaluation import evaluate
 from tests.helpers.made_text import statistics_of
 from tests.helpers.run_folders import SCORING, TEXT, scoring_of, translations
@@ -22,9 +23,10 @@ TEST = EvalSet(REFERENCES, SOURCES)
 def test_scores_are_those_of_the_translations():
     scoring = scoring_of(edges=[4, 5, 9], resamples=100)
     [buckets] = scoring.buckets([TEST])
-    scores = baselines_of_run(TEST, {PHRASE_TABLE: REFERENCES}, list(METRICS.values()), buckets)
+    lines = {PHRASE_TABLE: REFERENCES, NEAREST_COPY: SOURCES}
+    scores = baselines_of_run(TEST, lines, list(METRICS.values()), buckets)
     assert scores[PHRASE_TABLE].scores == pytest.approx({"bleu": 100, "exact": 100})
-    copy = scores[COPY]
+    copy = scores[NEAREST_COPY]
     assert copy.scores == pytest.approx({"bleu": corpus_bleu(SOURCES, REFERENCES), "exact": 50})
     exact = {lengths: part["exact"] for lengths, part in copy.by_length.items()}
     assert exact == {"1–4": 50, "5": 100, "6–9": 0}
@@ -32,11 +34,7 @@ def test_scores_are_those_of_the_translations():
 
 def test_only_the_metrics_of_the_run_are_counted():
     scores = baselines_of_run(TEST, {"any": SOURCES}, [METRICS["bleu"], METRICS["ter"]], [])
-    assert [set(each.scores) for each in scores.values()] == [{"bleu"}, {"bleu"}]
-
-
-def test_without_translations_there_are_no_baselines():
-    assert baselines_of_run(TEST, {PHRASE_TABLE: None}, [METRICS["bleu"]], []) == {}
+    assert [set(each.scores) for each in scores.values()] == [{"bleu"}]
 
 
 FRENCH = [f"le chien {number} dort bien ." for number in range(100)]

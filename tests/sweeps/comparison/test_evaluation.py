@@ -37,13 +37,14 @@ def names(systems):
 
 
 def run(variant="none", phrase_table=PHRASES, **more):
-    return {"variant": variant, "phrase_table": phrase_table, **more}
+    copies = more.get("text", TEXT).sources
+    return {"variant": variant, "phrase_table": phrase_table, "nearest_copies": copies, **more}
 
 
 def test_baselines_are_no_systems(findings_of):
     found = findings_of(run(), run("luong"))
     assert names(found.evaluation.systems) == ["none", "luong"]
-    assert names(found.evaluation.baselines) == ["phrase table", "copy"]
+    assert names(found.evaluation.baselines) == ["phrase table", "nearest copy"]
     tests = found.significance["bleu"].tests
     assert {(test.first, test.second) for test in tests} == {("none", "luong")}
     assert "phrase table" not in found.every_seed
@@ -52,7 +53,7 @@ def test_baselines_are_no_systems(findings_of):
 def test_scores_of_systems_are_the_same_without_baselines(findings_of):
     with_baselines = findings_of(run(), run("luong")).evaluation
     for output in (output for system in with_baselines.systems for output in system.outputs):
-        object.__setattr__(output, "phrase_table", None)
+        object.__setattr__(output, "baselines", {})
     without = evaluate(with_baselines.systems, SCORING)
     assert without.baselines == []
     for system in without.systems:
@@ -71,11 +72,12 @@ def test_tables_have_baselines_last_and_without_seeds(findings_of):
     )
     whole, attention = score_tables(evaluation)
     for table in (whole, by_length(evaluation, bleu), by_length(evaluation, exact)):
-        assert [row[:2] for row in table.rows[2:]] == [["phrase table", None], ["copy", None]]
-        assert "Baselines without a model" in table.note
+        baselines = [["phrase table", None], ["nearest copy", None]]
+        assert [row[:2] for row in table.rows[2:]] == baselines
+        assert "Without a model: phrase table (" in table.note
     for table in (attention, by_length(evaluation, ter)):
         assert [row[0] for row in table.rows] == ["none", "luong"]
-        assert "Baselines" not in table.note
+        assert "Without a model" not in table.note
 
 
 def test_buckets_are_those_of_the_comparison(findings_of):
@@ -92,11 +94,11 @@ def test_buckets_are_those_of_the_comparison(findings_of):
 def test_the_figure_has_a_dashed_line_with_a_name_for_each(findings_of):
     evaluation = findings_of(run(), run("luong")).evaluation
     lines = length_lines(evaluation, evaluation.metrics[0], "container")
-    assert list(lines.baselines) == ["phrase table", "copy"]
+    assert list(lines.baselines) == ["phrase table", "nearest copy"]
     dashes = looks_scales(lines.labels, lines.baselines)[2].to_dict()
     drawn = dict(zip(dashes["domain"], dashes["range"], strict=True))
     assert all(drawn[name] != list(PLAIN) for name in lines.baselines)
-    assert drawn["phrase table"] != drawn["copy"]
+    assert drawn["phrase table"] != drawn["nearest copy"]
     [aer] = [each for each in evaluation.metrics if each.name == "aer"]
     assert length_lines(evaluation, aer, "container").baselines == {}
 
@@ -114,7 +116,7 @@ def test_the_terminal_shows_them_in_80_columns(findings_of):
 def test_other_training_text_has_another_phrase_table(findings_of):
     found = findings_of(run(), run("luong", WORSE), run("transformer", WORSE))
     assert names(found.evaluation.baselines) == [
-        "phrase table of none", "phrase table of luong", "copy of none",
+        "phrase table of none", "nearest copy", "phrase table of luong",
     ]  # fmt: skip
 
 
@@ -124,7 +126,8 @@ def test_each_test_set_has_its_own(findings_of):
     found = findings_of(run(), run("luong", lines, text=other))
     baselines = found.evaluation.baselines
     assert names(baselines) == [
-        "phrase table of none", "copy of none", "phrase table of luong", "copy of luong",
+        "phrase table of none", "nearest copy of none",
+        "phrase table of luong", "nearest copy of luong",
     ]  # fmt: skip
     assert [each.test.references[0] for each in baselines[::2]] == [
         TEXT.references[0], other.references[0],
@@ -132,8 +135,8 @@ def test_each_test_set_has_its_own(findings_of):
 
 
 def test_a_system_may_have_the_name_of_a_baseline(findings_of):
-    evaluation = findings_of(run("copy")).evaluation
-    assert names(evaluation.baselines) == ["phrase table", "copy #2"]
+    evaluation = findings_of(run("nearest copy")).evaluation
+    assert names(evaluation.baselines) == ["phrase table", "nearest copy #2"]
     system = evaluation.estimate(evaluation.systems[0], None, "bleu")
     copy = evaluation.estimate(evaluation.baselines[1], None, "bleu")
     assert system is not None

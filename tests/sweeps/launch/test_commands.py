@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -80,6 +81,16 @@ def test_a_run_leaves_what_the_readme_promises(single):
     predictions = read_lines(single / "predictions.jsonl")
     assert [prediction["id"] for prediction in predictions] == list(range(24))
     assert not list(single.rglob("*.part*"))
+
+
+def test_the_report_of_a_run_says_what_was_found(single):
+    """As at the end of a comparison: alarms, answer, scores with their baselines, and the page."""
+    output = succeed("task=report", f"runs={single}", "logger=none")
+    assert re.search(r"^BLEU is \d+\.\d", output, re.MULTILINE)
+    assert re.search(r"^■ Bahdanau, additive\S* +1 +\d", output, re.MULTILINE)
+    assert "phrase table" in output
+    assert "nearest copy" in output
+    assert f"open {single}/report.html in a browser" in output
 
 
 def test_every_run_leaves_its_page(single):

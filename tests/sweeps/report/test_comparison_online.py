@@ -121,7 +121,7 @@ def test_the_page_leads_to_the_report(online, offline, space):
 def test_its_scores_are_those_of_the_table(run, space):
     with (space / "online" / "tables" / "bleu_by_length.csv").open(encoding="utf-8") as file:
         table = list(csv.DictReader(file))
-    names = metric_names(["none", HOSTILE[0], "untracked", "phrase table", "copy"])
+    names = metric_names(["none", HOSTILE[0], "untracked", "phrase table"])
     known = {
         f"test/{names[row['system']]}/bleu{ending}{bucket}": float(row[f"{column}{ending}"])
         for row in table
@@ -143,7 +143,7 @@ def test_one_chart_has_a_line_for_each_system(run, space):
     for row in table["data"]:
         line = dict(zip(table["columns"], row, strict=True))
         lines.setdefault(line["lineKey"], []).append(line["lineVal"])
-    assert list(lines) == ["none", HOSTILE[0], "untracked", "phrase table", "copy"]
+    assert list(lines) == ["none", HOSTILE[0], "untracked", "phrase table"]
     assert lines["none"] == [run.summary[f"test/none/bleu/{each} words"] for each in BUCKETS]
 
 

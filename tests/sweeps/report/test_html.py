@@ -2,7 +2,7 @@
 
 from lightning_modules.metrics.bootstrap import Estimate
 from sweeps.comparison.tables import Column, Table
-from sweeps.report.html import page_cells, short_ids
+from sweeps.report.html import SystemMarks, page_cells, short_ids
 
 COMMIT = "0a1b2c3d4e5f60718293a4b5c6d7e8f901234567"
 
@@ -42,3 +42,25 @@ def test_the_best_values_of_a_column_lead_where_it_has_a_direction():
 
 def test_equal_values_lead_nowhere():
     assert leading([Column("bleu", "BLEU", "number", best=1)], [[1.0], [1.0]]) == [[False]] * 2
+
+
+def test_systems_have_the_marks_and_colours_of_their_charts():
+    """Instead of quotes, in a sentence; without authors, where the labels differ without them."""
+    marks = SystemMarks(
+        {"bahdanau": "Bahdanau, additive", "transformer": "Transformer (V. & W. et al.)"}
+    )
+    bahdanau = '<span class="system" data-mark="■" style="--hue: #1248e0">Bahdanau, additive</span>'
+    transformer = '<span class="system" data-mark="✚" style="--hue: #a04eac">Transformer</span>'
+    sentence = "“Bahdanau, additive”‡ < “Transformer (V. & W. et al.)”, not “x”"
+    assert marks.sentence(sentence) == f"{bahdanau}‡ &lt; {transformer}, not “x”"
+    assert marks.label("Transformer (V. & W. et al.)") == transformer
+    assert marks.label("a=<b>") == "a=&lt;b&gt;"
+    same = SystemMarks({"a": "T (x)", "b": "T (y)"})
+    assert ">T (x)</span>" in same.label("T (x)")
+
+
+def test_hostile_labels_are_escaped():
+    hostile = "<script>“&”</script>"
+    marked = SystemMarks({"a": hostile}).sentence(f"“{hostile}” wins")
+    assert "<script>" not in marked
+    assert marked.endswith(">&lt;script&gt;“&amp;”&lt;/script&gt;</span> wins")

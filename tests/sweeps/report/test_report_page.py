@@ -44,7 +44,16 @@ def test_the_console_stays_silent_and_no_hostile_word_runs(page):
     "name", ["bleu_by_length", "ter_by_length", "aer_by_length", "words_by_frequency"]
 )
 def test_every_score_is_a_point_of_its_curve(page, name):
+    from selenium.webdriver.support.ui import WebDriverWait
+
     curve = f".chart[data-figure={name}] svg"
+    choose = """const panel = document.querySelector(arguments[0]).closest('.choice > .panel');
+        if (!panel) return;
+        const select = panel.parentElement.querySelector('select');
+        select.selectedIndex = [...panel.parentElement.querySelectorAll('.panel')].indexOf(panel);
+        select.dispatchEvent(new Event('change', {bubbles: true}))"""
+    page.execute_script(choose, f".chart[data-figure={name}]")
+    WebDriverWait(page, 60).until(all_drawn)
     points = page.execute_script(
         "return document.querySelectorAll(arguments[0]).length",
         f"{curve} .mark-symbol.role-mark path",

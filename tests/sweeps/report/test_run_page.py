@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from omegaconf import OmegaConf
 
+from datamodules.nearest_copy import NEAREST_COPY
 from lightning_modules.metrics.sentences import typical_by_length
 from lightning_modules.metrics.systems import EvalSet, Output, System
 from lightning_modules.runs.schema import HistoryPoint
@@ -81,7 +82,10 @@ def scored(phrases=(), aer=None, **more):
     evaluation = evaluate([system], SCORING)
     [group], metrics = evaluation.groups, evaluation.metrics
     known = {each.name: evaluation.estimate(system, None, each.name) for each in metrics}
-    tables = {PHRASE_TABLE: phrases or translations(TEXT.references, "none", 5)}
+    tables = {
+        PHRASE_TABLE: phrases or translations(TEXT.references, "none", 5),
+        NEAREST_COPY: TEXT.sources,
+    }
     baselines = baselines_of_run(system.test, tables, metrics, group.buckets)
     return {
         "scores": {name: each.value for name, each in known.items() if each}
@@ -120,7 +124,7 @@ def test_recorded_scores_are_those_of_an_evaluation(run, report):
             assert mine.value == pytest.approx(other.value, abs=1e-4)
             if metric == "bleu" or bounds is None:
                 assert (mine.low, mine.high) == pytest.approx((other.low, other.high), abs=1e-4)
-    assert [each.label for each in ours.baselines] == ["phrase table", "copy"]
+    assert [each.label for each in ours.baselines] == ["phrase table", "nearest copy"]
 
 
 def test_the_page_has_what_a_run_is_asked_for(run):
