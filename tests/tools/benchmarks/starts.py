@@ -65,6 +65,10 @@ SYSTEMS: dict[str, list[str]] = {
 }
 STEADY = ["scheduler=constant", "scheduler.warmup_updates=100", "callbacks=ema"]
 TEXT = [*STEADY, "decoding=greedy", "scoring.metrics=[bleu]", "tokenizer=bpe"]
+LAW = [
+    *("data=text", "data.name=canlaw", "data.source=en", "data.target=fr", *TEXT),
+    *("budget.target_tokens=4_000_000", "budget.rungs=[500_000,1_000_000,2_000_000]"),
+]
 CORPORA: dict[str, list[str]] = {
     "grammar": [
         *("tier=laptop", "budget.target_tokens=1_600_000", "trainer.val_check_interval=100"),
@@ -74,13 +78,10 @@ CORPORA: dict[str, list[str]] = {
         *("data=multi30k", *TEXT, "scoring.edges=[10,15,20,30]", "trainer.val_check_interval=100"),
         *("budget.target_tokens=600_000", "budget.rungs=[150_000,300_000]"),
     ],
-    "canlaw": [
-        *("data=text", "data.name=canlaw", "data.source=en", "data.target=fr", *TEXT),
-        *("data.limit=30_000", "budget.target_tokens=4_000_000"),
-        "budget.rungs=[500_000,1_000_000,2_000_000]",
-    ],
+    "canlaw": [*LAW, "data.limit=30_000"],
+    "canlaw_all": LAW,
 }
-FOLDERS = {"multi30k": "multi30k", "canlaw": "canlaw_en_fr"}
+FOLDERS = {"multi30k": "multi30k", "canlaw": "canlaw_en_fr", "canlaw_all": "canlaw_en_fr"}
 """Corpora of text, and their folders in that of ``--data``."""
 BEGUN = 10.0
 """Validation BLEU of a system that has begun to learn where words go."""
