@@ -445,6 +445,7 @@ class LossPoint(Record):
     """Share by which the loss is lower than at half of the target tokens; None if that was not
     measured."""
     fall_error: float | None  # standard error of the fall over the sentences
+    learning_rate: float | None = None  # of the next update
 
 
 class JobState(Record):

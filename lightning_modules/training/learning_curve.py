@@ -37,6 +37,7 @@ class Measurement(NamedTuple):
     updates: int
     target_tokens: int  # number of real target tokens trained on, EOS counted
     seconds: float  # of training, validation left out
+    learning_rate: float  # of the next update
     nats: Array  # loss summed over the tokens of each sentence, `(sentences,)`
 
 
@@ -109,6 +110,7 @@ def loss_points(curve: Sequence[Measurement], tokens: Array) -> list[LossPoint]:
                 error=math.sqrt(scatter) / tokens.sum() if count > 1 else None,
                 fall=change and change.share,
                 fall_error=change and change.error,
+                learning_rate=each.learning_rate,
             )
         )
     return points
@@ -195,6 +197,7 @@ class LossCurve(UpdateCallback):
             updates=trainer.global_step,
             target_tokens=int(cost["target_tokens"]),
             seconds=round(cost["seconds"], 3),
+            learning_rate=float(trainer.optimizers[0].param_groups[0]["lr"]),
             nats=np.array([*losses.values()]),
         )
         loss = measured.nats.sum() / trainer.datamodule.validation_pairs.tokens  # type: ignore[attr-defined]
@@ -214,8 +217,8 @@ class LossCurve(UpdateCallback):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Restore the points of an interrupted training."""
         self.rungs = [
-            Measurement(updates, tokens, seconds, nats.numpy())  # checkpoints hold tensors
-            for updates, tokens, seconds, nats in state_dict["rungs"]
+            Measurement(*rung)._replace(nats=rung[-1].numpy())  # checkpoints hold tensors
+            for rung in state_dict["rungs"]
         ]
 
 

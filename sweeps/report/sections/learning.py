@@ -67,7 +67,8 @@ UNITS = {
     "rate": "learning rate",
     "gradient": "gradient norm, before clipping",
 }
-DRAWN = {"target_tokens", "seconds", "val_loss"}
+FINER = {"val_loss", "learning_rate"}
+"""Columns that the finer learning curve has too, with more points."""
 
 
 class Learning(Section):
@@ -116,13 +117,14 @@ class LearningCurve(NamedTuple):
 
     @property
     def drawn(self) -> list[dict[str, Any]]:
-        """The rows of the figures, whose validation loss is that of ``losses``, if there are."""
+        """The rows of the figures, with what ``losses`` have in place of what ``points`` have."""
         run = {"system": self.system.label, "seed": self.seed}
-        if not self.losses:
-            return [run | point.model_dump() for point in self.points]
+        finer = {
+            each for each in FINER for point in self.losses if getattr(point, each) is not None
+        }
         return [
-            *(run | point.model_dump(exclude={"val_loss"}) for point in self.points),
-            *(run | point.model_dump(include=DRAWN) for point in self.losses),
+            *(run | point.model_dump(exclude=finer) for point in self.points),
+            *(run | point.model_dump(include={*PACES, *finer}) for point in self.losses),
         ]
 
 

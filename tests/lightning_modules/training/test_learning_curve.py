@@ -72,7 +72,8 @@ def test_a_single_sentence_has_no_error():
 def curve(*points) -> list[Measurement]:
     """Updates, target tokens and losses of each point."""
     return [
-        Measurement(updates, tokens, 1.0, np.array(nats, float)) for updates, tokens, nats in points
+        Measurement(updates, tokens, 1.0, 0.1, np.array(nats, float))
+        for updates, tokens, nats in points
     ]
 
 

@@ -101,6 +101,11 @@ def test_every_run_leaves_its_page(single):
     rows = read_rows(single / "history.csv")
     assert all(0 < float(row["gradient_norm"]) < 1e6 for row in rows)
     assert all(0 <= float(row["learning_rate"]) < 1 for row in rows)
+    finer = read_rows(single / "learning_curve.csv")
+    rates = {row["target_tokens"]: row["learning_rate"] for row in rows}
+    shared = [row for row in finer if row["target_tokens"] in rates]
+    assert shared
+    assert all(row["learning_rate"] == rates[row["target_tokens"]] for row in shared)
 
 
 COLUMNS = ["variant", "seed", "length_low", "length_high", "sentences", "bleu"]

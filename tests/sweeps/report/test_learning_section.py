@@ -64,20 +64,20 @@ def test_a_report_of_runs_that_learned_says_nothing(tmp_path):
 
 
 @pytest.mark.parametrize("fine", [True, False])
-def test_the_figure_of_losses_has_the_points_of_the_learning_curve(tmp_path, fine):
+def test_figures_of_losses_and_rates_have_the_points_of_the_learning_curve(tmp_path, fine):
     folder = unsealed(make_run(tmp_path / "0", "luong", history=history(validations=2)))
     points = [
         LossPoint(updates=rung, target_tokens=100 * rung, seconds=rung, val_loss=7 / rung,
-                  error=None, fall=None, fall_error=None)
+                  error=None, fall=None, fall_error=None, learning_rate=1e-3 / rung)
         for rung in (1, 2, 4)
     ]  # fmt: skip
     if fine:
         write_learning_curve(folder, points)
     [curve] = learning_curves(collect([folder]))
-    drawn = [row["val_loss"] for row in curve.drawn if "val_loss" in row]
-    losses = [each.val_loss for each in (points if fine else curve.points)]
-    assert drawn == losses
+    for column in ("val_loss", "learning_rate"):
+        drawn = [row[column] for row in curve.drawn if column in row]
+        assert drawn == [getattr(each, column) for each in (points if fine else curve.points)]
     assert len(curve.rows) == 2
     figures = learning_figures([curve], COLUMN)
     values = figures["learning_loss_by_target_tokens"].to_dict()["data"]["values"]
-    assert len(values) == 2 + len(losses)
+    assert len(values) == 2 + (3 if fine else 2)
