@@ -13,7 +13,7 @@ from lightning_modules.metrics.curves import CurvePoint
 from lightning_modules.metrics.lengths import THIN
 from lightning_modules.metrics.words import WordRule
 from lightning_modules.runs.files import RunScores
-from lightning_modules.runs.schema import Alarm, AlarmKind, Baseline, Convergence
+from lightning_modules.runs.schema import Alarm, AlarmKind, Baseline, Convergence, Result
 from lightning_modules.testing.scoring import PHRASE_TABLE, Scoring
 
 FLOORS = (PHRASE_TABLE, NEAREST_COPY)
@@ -38,7 +38,7 @@ def alarms_of(run: RunScores, scoring: Scoring) -> list[Alarm]:
     rule = scoring.rules(result.data.source, result.data.target).target
     pairs = [(each.reference, each.hypothesis) for each in run.predictions]
     return [
-        *_below(run.curve, result.baselines, scoring),
+        *_below(run.curve, result, scoring),
         *_alike(pairs, rule),
         *_rising(result.training.convergence),
     ]
@@ -61,18 +61,20 @@ def floor_of(baselines: Mapping[str, Baseline], lengths: str) -> tuple[str, floa
     return None
 
 
-def _below(
-    curve: Sequence[CurvePoint], baselines: Mapping[str, Baseline], scoring: Scoring
-) -> Iterator[Alarm]:
+def _below(curve: Sequence[CurvePoint], result: Result, scoring: Scoring) -> Iterator[Alarm]:
     """Compare BLEU on the shortest group with enough sentences with the floor."""
     short = next((point for point in curve if point.sentences >= THIN), None)
     if short is None or short.bleu is None:
         return
-    floor = floor_of(baselines, short.bounds.label)
+    floor = floor_of(result.baselines, short.bounds.label)
     if floor is not None and short.bleu < floor[1]:
         name, bleu = floor
         where = scoring.bucket_name(short.bounds)
-        yield Alarm(kind="below", text=f"BLEU {short.bleu:.1f} at {where}, {name} {bleu:.1f}")
+        text = f"BLEU {short.bleu:.1f} at {where}, {name} {bleu:.1f}"
+        learned = result.training.convergence
+        if learned.fall is not None and not learned.still_falls:
+            text += "; its loss falls no more, so that more training will hardly help"
+        yield Alarm(kind="below", text=text)
 
 
 def _alike(pairs: Sequence[tuple[str, str]], rule: WordRule) -> Iterator[Alarm]:

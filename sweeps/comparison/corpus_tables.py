@@ -61,10 +61,10 @@ def corpora_table(corpora: Sequence[Data]) -> Table:
         [_corpus_row(data, _statistics(data)) for data in corpora],
         {"corpora": len(corpora)},
         "Pairs read: training pairs within the limits of the corpus, before cleaning. Test pairs "
-        "in training: after cleaning. Padding: of whole training batches in the first epoch, or in "
-        "its first 1,048,576 pairs; "
-        "EOS is no padding. Seconds: of the preparation, after an interruption of its last "
-        "process; pairs/s: training pairs read in all these seconds.",
+        "in training: after cleaning. Seconds: of the preparation, after an interruption of its "
+        "last process. Columns that a narrow page leaves out: padding of whole training batches in "
+        "the first epoch, or in its first 1,048,576 pairs, where EOS is no padding; seconds of "
+        "each step, and training pairs read in a second of them all.",
     )
 
 

@@ -5,7 +5,14 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from lightning_modules.metrics.bootstrap import Estimate
-from sweeps.comparison.numbers import NOTHING, format_estimate, format_number, format_p, format_size
+from sweeps.comparison.numbers import (
+    NOTHING,
+    format_estimate,
+    format_number,
+    format_p,
+    format_size,
+    in_words,
+)
 
 Cell = str | int | float | Estimate | None
 Kind = Literal["text", "count", "size", "number", "estimate", "p"]
@@ -103,12 +110,14 @@ class Table:
     @property
     def best(self) -> list[set[int]]:
         """The numbers of the rows with the best value of each column, if it has one."""
+        return self._best_of(n for n, row in enumerate(self.rows) if row[0] not in self.apart)
+
+    def _best_of(self, competing: Iterable[int]) -> list[set[int]]:
         places = [place for place, each in enumerate(self.columns) if each.key == self.within]
         groups: dict[tuple[Cell, ...], list[int]] = {}
-        for number, row in enumerate(self.rows):
-            if row[0] in self.apart:
-                continue
-            groups.setdefault(tuple(row[place] for place in places), []).append(number)
+        for number in competing:
+            key = tuple(self.rows[number][place] for place in places)
+            groups.setdefault(key, []).append(number)
         return [
             {
                 rows[place]
@@ -121,7 +130,16 @@ class Table:
     @property
     def bold(self) -> str:
         """What bold letters mean; empty where no cell has them."""
-        return " Bold: the best system." if any(self.best) else ""
+        if not any(self.best):
+            return ""
+        every = self._best_of(range(len(self.rows)))
+        ahead = {
+            self.columns[0].shown(self.rows[number][0])
+            for systems, best in zip(self.best, every, strict=True)
+            for number in best - systems
+        }
+        behind = ", in places behind translations without a model ({})"
+        return f" Bold: the best system{behind.format(in_words(sorted(ahead))) if ahead else ''}."
 
     @property
     def titles(self) -> list[str]:

@@ -69,6 +69,13 @@ def test_a_run_below_no_model_on_short_sentences_is_told(name):
     )
 
 
+@pytest.mark.parametrize(("fall", "told"), [(0.01, True), (0.03, False), (None, False)])
+def test_a_run_below_no_model_that_falls_no_more_is_said_to_have_reached_its_end(fall, told):
+    floors = {"nearest copy": baseline(_1_10=40.0)}
+    [alarm] = alarms(curve=[point(1, 10, 39.0)], baselines=floors, fall=fall, fall_error=0.001)
+    assert alarm.text.endswith("more training will hardly help") is told
+
+
 def test_the_floor_is_that_of_the_shortest_group_with_enough_sentences():
     floors = {"phrase table": baseline(_1_10=90.0, _11_20=40.0, _21_30=90.0)}
     curve = [point(1, 10, 1.0, THIN - 1), point(11, 20, 41.0), point(21, 30, 1.0)]
