@@ -20,6 +20,7 @@ from lightning_modules.figures.ladder_chart import (
 )
 from lightning_modules.figures.palette import DASHES, Look, looks_of
 from lightning_modules.metrics.resampling import Interval
+from lightning_modules.runs.job import label_of, without_authors
 from lightning_modules.runs.settings import system_names
 from sweeps.claims.claim import Claim, TierName
 from sweeps.claims.evidence import ClaimResult, ClaimRun, CorpusResult, RungResult
@@ -36,7 +37,7 @@ Looks = Mapping[str, Look]  # by system
 class Key(NamedTuple):
     """How a system is drawn on a card."""
 
-    system: str
+    words: str  # the system's name in the claim, and the label of its model
     glyph: str
     colour: str
 
@@ -51,9 +52,25 @@ def system_looks(claim: Claim, tier: TierName) -> dict[str, Look]:
     return {system: looks[name] for system, name in zip(claim.systems, names, strict=True)}
 
 
-def keys_of(looks: Looks) -> list[Key]:
-    """Return the key that stands beside the charts of systems."""
-    return [Key(system, look.glyph, look.colour) for system, look in looks.items()]
+def keys_of(looks: Looks, corpora: Sequence[CorpusResult]) -> list[Key]:
+    """Return the key that stands beside the charts of systems: “with: Bahdanau, additive”."""
+    results = {
+        system: runs[0].result
+        for corpus in corpora
+        for rung in corpus.rungs
+        for system, runs in rung.evidence.runs.items()
+        if runs
+    }
+    labels = {
+        system: label_of(each.variant, each.overrides, each.config)
+        for system, each in results.items()
+    }
+    short = without_authors(set(labels.values()))
+    words = {
+        system: short[label] if system.lower() in label.lower() else f"{system}: {short[label]}"
+        for system, label in labels.items()
+    }
+    return [Key(words.get(name, name), look.glyph, look.colour) for name, look in looks.items()]
 
 
 def corpus_charts(corpus: CorpusResult, one: ClaimResult, looks: Looks) -> dict[str, DataChart]:

@@ -34,8 +34,8 @@ QUESTIONS = {
     "systems": "systems",
     "measure": "measure",
     "regime": "kind of training",
-    "lengths": "test lengths",
-    "paper": "the claim itself",
+    "lengths": "test lengths within those of training",
+    "paper": "claimed there",
 }
 """What a tick says of each question of ``fidelity``."""
 Tick = tuple[bool, str]
@@ -82,7 +82,7 @@ def card_of(one: ClaimResult, scale: Scale) -> tuple[dict[str, Any], dict[str, D
             ),
         ],
         "cost": None if (spent := minutes_of(one)) is None else format_duration(60 * spent),
-        "keys": keys_of(looks),
+        "keys": keys_of(looks, one.corpora),
         "figures": figures,
         "forests": [*forests],
         "overrides": {

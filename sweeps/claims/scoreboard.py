@@ -242,11 +242,14 @@ def effect_in_words(claim: Claim, verdict: Verdict) -> str:
     """Return an effect with its interval and unit.
 
     Of a claim about a level, the value and how far it is from the level: ``alignment error 30.68%,
-    19.32 [17.40, 21.24] below 50%``. Of a logarithm, also the change in percent.
+    19.32 [17.40, 21.24] below 50%``. Of a logarithm, first the change in percent: ``BLEU falls by
+    19% for every ten words (0.21 [0.18, 0.24] in its logarithm)``.
     """
     measure, effect, interval = claim.measure, verdict.effect, verdict.interval
     if not isinstance(measure, Level | Kept):
-        return f"{format_effect(effect, interval)} {unit_of(claim)}{_in_percent(measure, effect)}"
+        shown = format_effect(effect, interval)
+        percent = _in_percent(measure, effect)
+        return f"{percent} ({shown} in its logarithm)" if percent else f"{shown} {unit_of(claim)}"
     side, level = level_of(measure)
     value = level + (effect if side == "above" else -effect)
     if effect < 0:  # on the other side
@@ -269,7 +272,8 @@ def _in_percent(measure: Measure, effect: float) -> str:
     else:
         of += " of “{}” divided by that of “{}”".format(*measure.systems)
     change = np.expm1(effect)
-    return f" ({of} {'rises' if change > 0 else 'falls'} by {abs(change):.0%})"
+    moves = "rises" if change > 0 else "falls"
+    return f"{of} {moves} by {abs(change):.0%} for every ten words"
 
 
 def format_effect(effect: float, interval: Interval | None) -> str:

@@ -4,6 +4,8 @@ import csv
 import io
 import json
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,10 +13,10 @@ from omegaconf import DictConfig
 from rich.console import Console
 
 from lightning_modules.figures.forest_chart import forest_chart
-from lightning_modules.figures.palette import LOOKS
+from lightning_modules.figures.palette import LOOKS, looks_of
 from lightning_modules.metrics.resampling import Interval
 from lightning_modules.runs.schema import Alarm
-from sweeps.claims.card_charts import effects_of_seeds, system_looks
+from sweeps.claims.card_charts import effects_of_seeds, keys_of, system_looks
 from sweeps.claims.cards import card_of, compare_with_published
 from sweeps.claims.claim import all_claims
 from sweeps.claims.evidence import CorpusResult
@@ -150,10 +152,10 @@ def test_a_slope_of_a_logarithm_is_told_in_percent():
     verdict = Verdict(Outcome.SUPPORTED, float(np.log(2)), Interval(0.6, 0.8), 0.001, 5)
     falls = {"kind": "slope", "system": "none", "sign": -1, "log": True}
     said = effect_in_words(a_claim(measure=falls, systems={"none": ["model=seq2seq"]}), verdict)
-    assert said == "0.69 [0.60, 0.80] log of BLEU for every ten words (BLEU falls by 50%)"
+    assert said == "BLEU falls by 50% for every ten words (0.69 [0.60, 0.80] in its logarithm)"
     gap = {"kind": "slope_difference", "more": "attention", "less": "none", "log": True}
-    assert effect_in_words(a_claim(measure=gap), verdict).endswith(
-        "(BLEU of “attention” divided by that of “none” rises by 100%)"
+    assert effect_in_words(a_claim(measure=gap), verdict).startswith(
+        "BLEU of “attention” divided by that of “none” rises by 100% for every ten words ("
     )
 
 
@@ -445,6 +447,24 @@ def test_a_system_has_the_colour_of_its_model_and_no_two_of_a_claim_look_alike()
     twice = {"attention": ["model=bahdanau"], "none": ["model=bahdanau", "model.dropout=0.2"]}
     first, second = system_looks(a_claim(systems=twice), "laptop").values()
     assert first.colour == second.colour == LOOKS["bahdanau"].colour
+
+
+def test_the_key_of_a_system_has_the_label_of_its_model():
+    """A claim names systems by their part in it; a name that the label has is not repeated."""
+    labels = {"with": "Bahdanau, additive", "dot": "Luong global, dot (Luong et al.)"}
+    runs = {
+        system: [
+            SimpleNamespace(
+                result=SimpleNamespace(variant=system, overrides=[], config={"label": label})
+            )
+        ]
+        for system, label in labels.items()
+    }
+    corpus: Any = SimpleNamespace(rungs=[SimpleNamespace(evidence=SimpleNamespace(runs=runs))])
+    looks = looks_of(["with", "dot", "lost"])
+    assert [key.words for key in keys_of(looks, [corpus])] == [
+        "with: Bahdanau, additive", "Luong global, dot", "lost",
+    ]  # fmt: skip
 
 
 def test_published_effects_need_values_in_the_unit_of_the_claim():
