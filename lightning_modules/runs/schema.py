@@ -80,9 +80,9 @@ class Convergence(Record):
             said = f"validation loss still falls {self.fall:.1%}{error} a doubling: train longer"
         else:
             said = f"validation loss fell {self.fall:.1%}{error} with the last doubling"
-        parts = {"loss fell": self.last_fifth_fall, "BLEU rose": self.last_fifth_bleu}
-        fifth = [f"{what} {share:.1%}" for what, share in parts.items() if share is not None]
-        return said + (f" (over the last fifth {', '.join(fifth)})" if fifth else "")
+        parts = {"off the loss": self.last_fifth_fall, "of the last BLEU": self.last_fifth_bleu}
+        fifth = [f"{share:.1%} {what}" for what, share in parts.items() if share is not None]
+        return said + (f" (the last fifth: {', '.join(fifth)})" if fifth else "")
 
 
 def _beyond(share: float | None, error: float | None, least: float) -> bool:

@@ -98,7 +98,7 @@ def word_pairs(lines: Iterable[str], rule: WordRule) -> set[tuple[str, str]]:
 def _rising(learned: Convergence) -> Iterator[Alarm]:
     gained = learned.last_fifth_bleu
     if gained is not None and gained >= RISES:
-        text = f"validation BLEU rose {gained:.0%} over the last fifth"
+        text = f"the last fifth brought {gained:.0%} of the last validation BLEU"
         if learned.last_fifth_fall is not None:
-            text += f", the loss fell {learned.last_fifth_fall:.1%}"
+            text += f" and took {learned.last_fifth_fall:.1%} off the loss"
         yield Alarm(kind="rising", text=text)

@@ -24,11 +24,13 @@ from lightning_modules.runs.job import label_of, without_authors
 from lightning_modules.runs.settings import system_names
 from sweeps.claims.claim import Claim, TierName
 from sweeps.claims.evidence import ClaimResult, ClaimRun, CorpusResult, RungResult
-from sweeps.claims.measures import ALL
+from sweeps.claims.measures import ALL, Slope
 from sweeps.claims.pooling import PooledEffect
 from sweeps.claims.scoreboard import margin_of, pooled_sentence, unit_of
 
 POOLED = "pooled"
+LEAST_PLACES = 3  # fewest length groups of which it is worth saying where a score falls
+EARLY = 0.8  # share of a fall that is nearly all of it
 ABOUT_LENGTH = ("slope", "slope_difference", "kept", "kept_difference")
 """Kinds of measures whose cards show scores against length."""
 Looks = Mapping[str, Look]  # by system
@@ -113,22 +115,23 @@ def _ladders(corpus: CorpusResult, one: ClaimResult, looks: Looks) -> dict[str, 
         if (score := _comparable_score(one.claim, run)) is not None
     ]
     way = corpus.trajectory.sentence if corpus.trajectory else ""
-    return {
-        LADDER: DataChart(
-            LADDER,
-            effect,
-            f"Effect on {corpus.corpus}",
-            f"Effect of {one.claim.name} on {corpus.corpus} at each budget: {way}",
-            subtitle=unit,
-        ),
-        SYSTEMS: DataChart(
-            SYSTEMS,
-            _of_systems("rung", points, lost, looks),
-            f"Systems on {corpus.corpus}",
-            f"Systems of {one.claim.name} on {corpus.corpus} at each budget, a mark for each seed.",
-            subtitle=unit.rpartition(", ")[0] or unit,
-        ),
-    }
+    ladder = DataChart(
+        LADDER,
+        effect,
+        f"Effect on {corpus.corpus}",
+        f"Effect of {one.claim.name} on {corpus.corpus} at each budget: {way}",
+        subtitle=unit,
+    )
+    systems = DataChart(
+        SYSTEMS,
+        _of_systems("rung", points, lost, looks),
+        f"Systems on {corpus.corpus}",
+        f"Systems of {one.claim.name} on {corpus.corpus} at each budget, a mark for each seed.",
+        subtitle=unit.rpartition(", ")[0] or unit,
+    )
+    if isinstance(one.claim.measure, Slope):  # whose effect is that of its one system
+        return {LADDER: ladder}
+    return {LADDER: ladder, SYSTEMS: systems}
 
 
 def _of_systems(
@@ -159,22 +162,7 @@ def _by_length(corpus: CorpusResult, one: ClaimResult, looks: Looks) -> dict[str
     claim, metric = one.claim, one.claim.measure.metric
     if claim.measure.kind not in ABOUT_LENGTH:
         return {}
-    evidence = corpus.rungs[-1].evidence
-    means: dict[str, list[float]] = {}  # of the lengths of a group, in each test set
-    for lengths in evidence.lengths.values():
-        for bucket in lengths.buckets:
-            means.setdefault(bucket.bounds.label, []).append(bucket.mean_length or 0.0)
-    points = [
-        {
-            "place": round(float(np.mean(means[bucket.bounds.label])), 1),
-            "system": system,
-            "seed": run.seed,
-            "value": float(metric.score(counts[bucket.index].sum(0))),
-        }
-        for system, runs in evidence.runs.items()
-        for run, counts in zip(runs, evidence.statistics[system], strict=True)
-        for bucket in evidence.lengths[run.seed].buckets
-    ]
+    points = _length_points(corpus, claim)
     curves = claim.published.curves if claim.published else {}
     published = [
         {"place": place, "value": value, "system": f"{system}, published"}
@@ -191,6 +179,51 @@ def _by_length(corpus: CorpusResult, one: ClaimResult, looks: Looks) -> dict[str
             f"{metric.label} of the systems of {claim.name} on {corpus.corpus} by length.",
         )
     }
+
+
+def _length_points(corpus: CorpusResult, claim: Claim) -> list[dict[str, Any]]:
+    """Return the score of each run in each length group at the last rung."""
+    evidence, metric = corpus.rungs[-1].evidence, claim.measure.metric
+    means: dict[str, list[float]] = {}  # of the lengths of a group, in each test set
+    for lengths in evidence.lengths.values():
+        for bucket in lengths.buckets:
+            means.setdefault(bucket.bounds.label, []).append(bucket.mean_length or 0.0)
+    return [
+        {
+            "place": round(float(np.mean(means[bucket.bounds.label])), 1),
+            "system": system,
+            "seed": run.seed,
+            "value": float(metric.score(counts[bucket.index].sum(0))),
+        }
+        for system, runs in evidence.runs.items()
+        for run, counts in zip(runs, evidence.statistics[system], strict=True)
+        for bucket in evidence.lengths[run.seed].buckets
+    ]
+
+
+def where_it_falls(corpus: CorpusResult, claim: Claim) -> str | None:
+    """Return between which lengths a score falls, if that is nearly all between the shortest two.
+
+    A slope alone does not tell a fall at one length from a fall at all of them. None for claims
+    that are not about a slope.
+    """
+    if not isinstance(claim.measure, Slope) or not corpus.rungs:
+        return None
+    values: dict[float, list[float]] = {}
+    for point in _length_points(corpus, claim):
+        if point["system"] in claim.measure.systems:
+            values.setdefault(point["place"], []).append(point["value"])
+    places = sorted(values)
+    if len(places) < LEAST_PLACES:
+        return None
+    first, second, *_, last = (float(np.mean(values[place])) for place in places)
+    if first <= last or (share := (first - second) / (first - last)) < EARLY:
+        return None
+    how_much = "All" if share >= 1 else f"Nearly all ({share:.0%})"
+    return (
+        f"{how_much} of the fall of {claim.measure.metric.label} is between sentences of "
+        f"{places[0]:.0f} and of {places[1]:.0f} words on average."
+    )
 
 
 def _comparable_score(claim: Claim, run: ClaimRun) -> float | None:

@@ -8,7 +8,13 @@ import numpy as np
 
 from lightning_modules.figures.ladder_chart import CORPORA, DataChart
 from lightning_modules.runs.files import read_predictions
-from sweeps.claims.card_charts import corpus_charts, forest_of, keys_of, system_looks
+from sweeps.claims.card_charts import (
+    corpus_charts,
+    forest_of,
+    keys_of,
+    system_looks,
+    where_it_falls,
+)
 from sweeps.claims.claim import Claim, TierName
 from sweeps.claims.evidence import ClaimResult, ClaimRun, CorpusResult, Evidence
 from sweeps.claims.gates import why_no_plateau
@@ -124,6 +130,8 @@ def _found(one: ClaimResult) -> Iterator[str]:
     """Yield what a reader must know besides the verdict, in sentences."""
     if one.extension is not None:
         yield f"An extension: {one.extension}"
+    if one.corpora and (told := where_it_falls(one.corpora[0], one.claim)):
+        yield told
     for corpus in one.corpora:
         if corpus.collapsed:
             yield f"Collapsed on {corpus.corpus}: {_collapsed(corpus)}; left out."

@@ -130,8 +130,9 @@ def unit_of(claim: Claim) -> str:
         side, level = level_of(measure)
         return f"{score}, {side} {level:g}"
     if measure.kind in ("slope", "slope_difference"):
-        log = getattr(measure, "log", False)
-        return f"{f'log of {score}' if log else score} for every ten words"
+        of = f"log of {score}" if getattr(measure, "log", False) else score
+        falls = "fall of " if isinstance(measure, Slope) and measure.sign < 0 else ""
+        return f"{falls}{of} for every ten words"
     return score
 
 
@@ -355,8 +356,10 @@ def wrong_verdicts(results: Sequence[ClaimResult]) -> str:
         return ""
     wrong = format_number(expected_wrong(verdicts), 2)
     ending = "s"[: decided != 1]
-    said = f"Each decided verdict is wrong with a probability of at most 5%: of {decided} decided "
-    return f"{said}verdict{ending}, up to {wrong} may be expected to be wrong."
+    said = (
+        "Each decided verdict is wrong with a probability of at most 5%; expected wrong verdicts "
+    )
+    return f"{said}among the {decided} decided one{ending}: at most {wrong}."
 
 
 def unsettled(results: Sequence[ClaimResult], scale: Scale) -> str | None:

@@ -58,17 +58,17 @@ def p_floor(resamples: int, tests: int = 1) -> float:
 def format_p(p: float, floor: float | None = None) -> str:
     """Return a p-value with four decimals, or in scientific notation: never 0.
 
-    A p-value at its ``floor`` is shown as ``< 0.0071``: more resamples could make it smaller.
+    A p-value at its ``floor`` is shown as ``≤ 0.0071``: more resamples could make it smaller.
     """
     if floor is not None and floor < 1 and math.isclose(p, floor):
-        return f"< {_four_decimals(p, rounded_up=True)}"
+        return f"≤ {_four_decimals(p, rounded_up=True)}"
     return _four_decimals(p, rounded_up=False)
 
 
 def p_statement(p: float, floor: float | None = None) -> str:
-    """Return ``p = 0.0312`` or ``p < 0.0071``."""
+    """Return ``p = 0.0312`` or ``p ≤ 0.0071``."""
     shown = format_p(p, floor)
-    return f"p {shown}" if shown.startswith("<") else f"p = {shown}"
+    return f"p {shown}" if shown.startswith("≤") else f"p = {shown}"
 
 
 def _four_decimals(p: float, rounded_up: bool) -> str:

@@ -66,7 +66,7 @@ class SignificanceTests:
 
     @property
     def why_no_less(self) -> str:
-        """Explanation of the p-values that are shown as less than ``floor``."""
+        """Explanation of the p-values that are shown as at most ``floor``."""
         return (
             f"No p-value is less than {format_p(p_floor(self.resamples))}, as there are at most "
             f"{self.resamples:,} resamples, nor after the correction for {len(self.tests)} tests "
@@ -110,10 +110,12 @@ def conclusions(evaluation: Evaluation, bleu: SignificanceTests | None) -> list[
         return []
     if bleu is None:
         return [f"No pair is tested: there are fewer than {THIN} sentences everywhere."]
-    return list(_conclusions(bleu, evaluation.labels))
+    once = any(len(system.outputs) == 1 for system in evaluation.systems)
+    what = "BLEU of these translations" if once else "BLEU"
+    return list(_conclusions(bleu, evaluation.labels, what))
 
 
-def _conclusions(bleu: SignificanceTests, labels: Mapping[str, str]) -> Iterator[str]:
+def _conclusions(bleu: SignificanceTests, labels: Mapping[str, str], what: str) -> Iterator[str]:
     whole = [each for each in bleu.tests if each.subset == "all"]
     methods: dict[tuple[str, ...], list[str]] = {}  # those that find the same pairs, by the others
     for method, p_values in (
@@ -129,7 +131,7 @@ def _conclusions(bleu: SignificanceTests, labels: Mapping[str, str]) -> Iterator
     for alike, by in methods.items():
         exceptions = f"; not {', nor '.join(alike)}" if alike else ""
         yield (
-            f"BLEU differs in {len(whole) - len(alike)} of {len(whole)} pairs by {in_words(by)} "
+            f"{what} differs in {len(whole) - len(alike)} of {len(whole)} pairs by {in_words(by)} "
             f"(p < {SIGNIFICANT} after Holm's correction over {len(bleu.tests)} tests){exceptions}"
         )
     for each in filter(disagree, whole):

@@ -56,7 +56,8 @@ class Alarms:
         how = []
         if self.rises:
             of = self._of(self.rises)
-            how.append(f"validation BLEU rose {_range(self.rises)} over the last fifth{of}")
+            gained = f"{_range(self.rises)} of the last validation BLEU"
+            how.append(f"the last fifth brought {gained}{of}")
         if self.falls:
             of = self._of(self.falls)
             how.append(f"the last doubling took {_range(self.falls)} off the validation loss{of}")

@@ -8,12 +8,14 @@ from lightning_modules.figures.charts import Chart, Width
 from lightning_modules.metrics.curves import curve_points, format_csv
 from lightning_modules.metrics.systems import System
 from lightning_modules.runs.job import run_label
+from lightning_modules.runs.schema import AlarmKind
+from lightning_modules.testing.alarms import HEADINGS
 from lightning_modules.testing.output_suspicions import suspicions_of_output
 from sweeps.comparison.collect import Comparison, has_attention
 from sweeps.comparison.conditions import StudyCost
 from sweeps.comparison.evaluation import Evaluation, evaluate_sets
 from sweeps.comparison.failure_shares import FailureShares
-from sweeps.comparison.numbers import in_words
+from sweeps.comparison.numbers import format_number, in_words
 from sweeps.comparison.record import Origin
 from sweeps.comparison.significance_tables import SignificanceTests, conclusions, significance_tests
 from sweeps.comparison.tables import Table
@@ -26,7 +28,7 @@ from sweeps.report.explanations import (
     right_links,
 )
 from sweeps.report.group_tests import GroupTests, group_tests, quote
-from sweeps.report.headline import Finding, answer, headline
+from sweeps.report.headline import Finding, ahead_without_a_model, answer, headline
 from sweeps.report.run_headline import run_headline
 from sweeps.report.sentence_cards import Examples, example_sentences
 
@@ -73,6 +75,7 @@ class StudySection:
         }
 
 
+NOT_SETTLED = "Not settled yet."
 NO_ANSWER = "Nothing can be said yet: every system has learned too little."
 WEAK = "‡"  # after the names of systems that have learned too little; † is of tests
 MOST_WEAK = 5  # most of them that a sentence names
@@ -178,14 +181,17 @@ class Findings:
     def answer(self) -> str | None:
         """The answer to the question in one short sentence; None where no test gives one.
 
-        Systems that have learned too little have a mark; if all have, there is nothing to answer.
+        Systems that have learned too little have a mark, and the answer is not settled; if all
+        have, there is nothing to answer.
         """
         if len(self.too_weak) == len(self.evaluation.systems) > 1:
             return NO_ANSWER
         found = answer(self._lengths)
+        if not found or not self.too_weak or self.alone:
+            return found
         for name in map(quote, self.too_weak):
-            found = found and found.replace(name, f"{name}{WEAK}")
-        return found
+            found = found.replace(name, f"{name}{WEAK}")
+        return f"{NOT_SETTLED} {found}"
 
     @property
     def reason(self) -> str | None:
@@ -202,7 +208,34 @@ class Findings:
             return None
         named = in_words(weak) if len(weak) <= MOST_WEAK else f"{len(weak)} systems"
         have, their = ("has", "its") if len(weak) == 1 else ("have", "their")
-        return f"{WEAK} {named} {have} learned too little: {their} scores and falls say little."
+        why = in_words([HEADINGS[kind] for kind in HEADINGS if kind in self._alarming])
+        said = f"{WEAK} {named} {have} learned too little ({why})"
+        return f"{said}: {their} scores and falls say little."
+
+    @property
+    def behind(self) -> str | None:
+        """The translation without a model that no system reaches, in a sentence; None if one does.
+
+        A page of one run has it in its answer.
+        """
+        if self.alone or len(self.group_tests) != 1:
+            return None
+        [group] = self.group_tests
+        if (ahead := ahead_without_a_model(group)) is None:
+            return None
+        scores = [ahead[1], group.bleu(group.ranked[0]).value]
+        floor, best = (format_number(score, 1) for score in scores)
+        return (
+            f"No system reaches the {ahead[0]}, which has no model, on the whole test set "
+            f"(BLEU {floor}; the best system {best})."
+        )
+
+    @property
+    def _alarming(self) -> set[AlarmKind]:
+        """The kinds of alarms by which systems have learned too little."""
+        weak = {system.name for system in self.too_weak}
+        found = (run.result.alarms for run in self.comparison.runs if run.name in weak)
+        return {alarm.kind for alarms in found for alarm in alarms} - {RISING}
 
     @cached_property
     def too_weak(self) -> list[System]:

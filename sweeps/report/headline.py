@@ -97,14 +97,19 @@ def _best(group: GroupTests) -> Iterator[Finding]:
     )
 
 
-def _without_a_model(group: GroupTests) -> str:
-    """Name the translation without a model that has a higher BLEU than every system, if any."""
+def ahead_without_a_model(group: GroupTests) -> tuple[str, float] | None:
+    """Return the translation without a model that has a higher BLEU than every system, if any."""
     known = ((each, group.evaluation.mean(each, None, BLEU)) for each in group.group.baselines)
     scores = {each.label: bleu for each, bleu in known if bleu is not None}
     label = max(scores, key=lambda each: scores[each], default=None)
     if label is None or scores[label] <= group.bleu(group.ranked[0]).value:
-        return ""
-    return f"; the {label}, without a model, has {format_number(scores[label], 1)}"
+        return None
+    return label, scores[label]
+
+
+def _without_a_model(group: GroupTests) -> str:
+    ahead = ahead_without_a_model(group)
+    return f"; the {ahead[0]}, without a model, has {format_number(ahead[1], 1)}" if ahead else ""
 
 
 def answer(findings: Sequence[Finding]) -> str | None:
@@ -306,7 +311,7 @@ def _shares_lost(
     who = f"{len(less)} of {len(others)}" if rest else every
     lose = "loses" if len(others) == 1 else "lose"
     told += f"{who} with attention {lose} less: {_shares(group, less)}"
-    return f"{told}; unclear for {_shares(group, rest)}" if rest else told
+    return f"{told}; this is not shown for {_shares(group, rest)}" if rest else told
 
 
 def _shares(group: GroupTests, systems: Sequence[System]) -> str:

@@ -107,7 +107,8 @@ def alarm_lines(alarms: Alarms) -> Iterator[Text]:
         yield Text.assemble((f"✗ {alarms.title}", "bold red"), said)
     if alarms.improving:
         short = alarms.improving_in_short
-        yield Text(f"{short[:1].upper()}{short[1:]}: train longer.", "yellow")
+        longer = f" with {alarms.longer}" if alarms.longer else ""
+        yield Text(f"{short[:1].upper()}{short[1:]}: train longer{longer}.", "yellow")
 
 
 def _failed(jobs: Sequence[FailedJob]) -> Iterator[Text]:

@@ -53,7 +53,9 @@ def comparison_page(report: Report, page: str, out: Path) -> WandbPage:
         lines={each.label: _line(evaluation, each) for each in _scored(evaluation)},
         length_axis=evaluation.length_axis,
         title=top.title,
-        description=" ".join(filter(None, (top.question, findings.answer, findings.weak))),
+        description=" ".join(
+            filter(None, (top.question, findings.answer, findings.weak, findings.behind))
+        ),
         sections=report_sections(report),
         runs=tracked_runs(findings),
         studies=findings.studies.parameters if findings.studies else None,

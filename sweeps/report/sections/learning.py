@@ -47,7 +47,7 @@ CONVERGENCE = [
     Column("fall", "loss fell, last doubling (%)", "number"),
     Column("fall_error", "±", "number"),
     Column("last_fifth_fall", "loss fell, last fifth (%)", "number"),
-    Column("last_fifth_bleu", "BLEU rose, last fifth (%)", "number"),
+    Column("last_fifth_bleu", "share of BLEU from the last fifth (%)", "number"),
     Column("source_gain", "loss saved by the source (%)", "number"),
     Column("judgement", "judgement"),
 ]

@@ -36,7 +36,7 @@ class MatrixCell:
     verdict: str  # a key of `SYMBOLS`; `alike` unless both tests find a difference
     difference: str
     interval: str  # its 95% interval, in brackets
-    p: str  # p by paired bootstrap: `p = 0.0312`, or `p < 0.0071` at the floor of the resamples
+    p: str  # p by paired bootstrap: `p = 0.0312`, or `p ≤ 0.0071` at the floor of the resamples
     disagreement: str = ""  # p by randomisation, where it disagrees with the bootstrap
 
     @property

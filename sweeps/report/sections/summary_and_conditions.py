@@ -27,7 +27,8 @@ class Summary(Section):
         failed = [f"failed, {job.label}: {job.error}" for job in comparison.failed]
         alarms = self.findings.alarms
         alarming = alarms.text if alarms else []
-        opening = (self.findings.answer, self.findings.weak, self.findings.caution)
+        said = self.findings
+        opening = (said.answer, said.weak, said.behind, said.caution)
         first = [each for each in opening if each]
         found = [str(finding) for finding in self.findings.headline]
         return [*alarming, *first, *found, *conditions, *failed, *warnings]

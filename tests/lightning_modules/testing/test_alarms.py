@@ -115,7 +115,8 @@ def test_a_training_that_stopped_while_bleu_rose_is_told(share):
     assert [each.kind for each in found] == ["rising"] * (share >= RISES)
     for each in found:
         assert each.text == (
-            f"validation BLEU rose {share:.0%} over the last fifth, the loss fell 3.1%"
+            f"the last fifth brought {share:.0%} of the last validation BLEU and took 3.1% off the "
+            "loss"
         )
 
 

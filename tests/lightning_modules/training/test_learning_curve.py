@@ -119,8 +119,8 @@ def test_the_judgement_in_words():
     )
     flat = Convergence(fall=0.004, fall_error=0.006, last_fifth_fall=0.001, last_fifth_bleu=0.02)
     assert flat.sentence == (
-        "validation loss fell 0.4% ± 0.6% with the last doubling (over the last fifth loss fell "
-        "0.1%, BLEU rose 2.0%)"
+        "validation loss fell 0.4% ± 0.6% with the last doubling (the last fifth: 0.1% off the "
+        "loss, 2.0% of the last BLEU)"
     )
 
 

@@ -16,7 +16,7 @@ from lightning_modules.figures.forest_chart import forest_chart
 from lightning_modules.figures.palette import LOOKS, looks_of
 from lightning_modules.metrics.resampling import Interval
 from lightning_modules.runs.schema import Alarm
-from sweeps.claims.card_charts import effects_of_seeds, keys_of, system_looks
+from sweeps.claims.card_charts import effects_of_seeds, keys_of, system_looks, where_it_falls
 from sweeps.claims.cards import card_of, compare_with_published
 from sweeps.claims.claim import all_claims
 from sweeps.claims.evidence import CorpusResult
@@ -103,8 +103,8 @@ def test_claims_and_extensions_are_counted_apart():
         "800,000 target tokens"
     )
     assert wrong_verdicts(results()) == (
-        "Each decided verdict is wrong with a probability of at most 5%: of 5 decided verdicts, "
-        "up to 0.25 may be expected to be wrong."
+        "Each decided verdict is wrong with a probability of at most 5%; expected wrong verdicts "
+        "among the 5 decided ones: at most 0.25."
     )
 
 
@@ -465,6 +465,33 @@ def test_the_key_of_a_system_has_the_label_of_its_model():
     assert [key.words for key in keys_of(looks, [corpus])] == [
         "with: Bahdanau, additive", "Luong global, dot", "lost",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("scores", "told"),
+    [
+        (
+            (40, 20, 18, 16),
+            "Nearly all (83%) of the fall of BLEU is between sentences of 5 and of 15",
+        ),
+        ((40, 15, 16, 17), "All of the fall of BLEU is between sentences of 5 and of 15"),
+        ((40, 30, 20, 10), None),
+        ((10, 20, 30, 40), None),
+        ((40, 10), None),
+    ],
+)
+def test_a_slope_that_one_step_makes_is_told(monkeypatch, scores, told):
+    """Means over seeds of the system that the claim measures."""
+    points = [
+        {"system": system, "place": 5.0 + 10 * place, "value": score * factor}
+        for place, score in enumerate(scores)
+        for system, factor in (("none", 0.9), ("none", 1.1), ("attention", 7))
+    ]
+    monkeypatch.setattr("sweeps.claims.card_charts._length_points", lambda *_: points)
+    falls = {"kind": "slope", "system": "none", "sign": -1, "log": True}
+    said = where_it_falls(on_corpus([1.0], Outcome.SUPPORTED), a_claim(measure=falls))
+    assert said == (told and f"{told} words on average.")
+    assert where_it_falls(on_corpus([1.0], Outcome.SUPPORTED), a_claim()) is None
 
 
 def test_published_effects_need_values_in_the_unit_of_the_claim():

@@ -53,7 +53,8 @@ def test_undecided_claims_say_what_every_budget_shows(tmp_path, no_pictures):
         assert so_far(replace(large, corpora=[replace(corpus, **changes)])) is None
     page = write_scoreboard([large, mixed, small], LAPTOP, WIDTHS, tmp_path).read_text()
     apart, others = (page.index(f"{words}<") for words in (
-        "Undecided; supported at every budget so far", "The other 2 undecided",
+        "Undecided: supported at every budget so far, but training had not settled",
+        "The other 2 undecided",
     ))  # fmt: skip
     assert apart < page.index('<li><a href="#paper.large"') < others
     assert others < page.index('<li><a href="#paper.mixed"')

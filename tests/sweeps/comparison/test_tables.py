@@ -64,7 +64,7 @@ def test_a_size_has_three_digits_and_a_unit(value, shown):
 
 
 def readable(p):
-    return float(p.removeprefix("< ").replace(MINUS, "-"))
+    return float(p.removeprefix("≤ ").replace(MINUS, "-"))
 
 
 @pytest.mark.parametrize("p", [1.0, 0.05, 0.0001, 0.00009999, 1 / 10_001, 1 / 1_000_001, 1e-300])
@@ -75,18 +75,18 @@ def test_no_p_value_is_shown_as_nothing(p):
 
 @pytest.mark.parametrize("tests", [1, 2, 15, 71, 500])
 @pytest.mark.parametrize("resamples", [100, 10_000, 1_000_000])
-def test_a_p_value_at_the_floor_of_the_resamples_is_shown_as_less(resamples, tests):
+def test_a_p_value_at_the_floor_of_the_resamples_is_shown_as_at_most_that(resamples, tests):
     floor = p_floor(resamples, tests)
     if floor < 1:
-        assert format_p(floor, floor).startswith("< ")
+        assert format_p(floor, floor).startswith("≤ ")
         assert readable(format_p(floor, floor)) >= floor * (1 - 1e-9)
         assert readable(format_p(floor, floor)) <= max(1.1 * floor, floor + 1e-4)
-    assert not format_p(min(1, 1.5 * floor), floor).startswith("<") or floor == 1
+    assert not format_p(min(1, 1.5 * floor), floor).startswith("≤") or floor == 1
 
 
 def test_a_p_value_as_a_statement():
     assert p_statement(0.03125, p_floor(10_000, 71)) == "p = 0.0312"
-    assert p_statement(71 / 10_001, p_floor(10_000, 71)) == "p < 0.0071"
+    assert p_statement(71 / 10_001, p_floor(10_000, 71)) == "p ≤ 0.0071"
 
 
 ORIGIN: dict[str, str | int] = {

@@ -158,7 +158,9 @@ def test_systems_that_have_learned_too_little_are_named_beside_the_answer(tmp_pa
         for (name, seed), alarms in made.items()
     ]
     found = findings_of(runs)
-    told = "‡ “none” and “transformer” have learned too little: their scores and falls say little."
+    why = "(on short sentences worse than a translation without a model)"
+    told = f"‡ “none” and “transformer” have learned too little {why}: "
+    told += "their scores and falls say little."
     assert found.weak == told
     answered = str(found.answer)
     for name in ("none", "transformer"):
@@ -169,8 +171,9 @@ def test_systems_that_have_learned_too_little_are_named_beside_the_answer(tmp_pa
     assert told.replace("“", "").replace("”", "") in words
     assert findings_of(runs[2:4]).weak is None
     one = findings_of([runs[0], runs[2]])
-    assert one.weak == "‡ “none” has learned too little: its scores and falls say little."
+    assert one.weak == f"‡ “none” has learned too little {why}: its scores and falls say little."
     assert one.answer != NO_ANSWER
+    assert str(one.answer).startswith("Not settled yet. ")
     all_weak = findings_of([runs[0], runs[3]])
     assert (all_weak.answer, all_weak.weak) == (NO_ANSWER, None)
     alone = findings_of(runs[:1])  # opens with its own alarm
@@ -355,8 +358,18 @@ def test_a_translation_without_a_model_above_all_systems_is_named(tmp_path):
     for table, named in ((TEXT.references, True), (["nothing"] * len(TEXT.references), False)):
         places = [(tmp_path / f"{name}-{named}", name) for name in ("none", "luong")]
         runs = [make_run(*place, phrase_table=table) for place in places]
-        first, *_ = findings_of(runs).headline
-        assert first.claim.endswith("; the phrase table, without a model, has 100.0") == named
+        found = findings_of(runs)
+        assert (
+            found.headline[0].claim.endswith("; the phrase table, without a model, has 100.0")
+            == named
+        )
+        assert (found.behind is not None) == named
+        assert findings_of(runs[:1]).behind is None  # in the answer of a run
+    assert re.fullmatch(
+        r"No system reaches the phrase table, which has no model, on the whole test set "
+        r"\(BLEU 100\.0; the best system \d+\.\d\)\.",
+        str(findings_of([tmp_path / "none-True", tmp_path / "luong-True"]).behind),
+    )
 
 
 def test_the_story_of_a_falling_system_names_its_tests():
@@ -532,7 +545,7 @@ def test_the_answer_has_the_largest_fall_first_and_two_of_many_systems():
         (("steeper", "falling", "steady"), "Both with attention lose less: {b} and {c}."),
         (
             ("falling", "steady", "steeper"),
-            "1 of 2 with attention lose less: {b}; unclear for {c}.",
+            "1 of 2 with attention lose less: {b}; this is not shown for {c}.",
         ),
         (("falling", "steeper"), "No system with attention is shown to lose less: {b}."),
     ],

@@ -171,7 +171,7 @@ def test_a_p_value_at_the_floor_is_shown_as_less_with_the_reason():
     [at_floor, other] = dict(matrix.rows)["A"]
     assert at_floor
     assert other
-    assert (at_floor.p, other.p) == ("p < 0.0071", "p = 0.5000")
+    assert (at_floor.p, other.p) == ("p ≤ 0.0071", "p = 0.5000")
     assert "10,000 resamples" in tests.why_no_less
     assert "71 tests less than 0.0071" in tests.why_no_less
 
@@ -210,11 +210,15 @@ def test_methods_that_find_the_same_pairs_share_a_line():
     made = family(("a", "b", "all", 65, 1.0, 0.01), ("a", "c", "all", 65, 1.0, 0.2))
     systems = [SimpleNamespace(name=name) for name in "abc"]
     evaluation: Any = SimpleNamespace(
-        groups=[SimpleNamespace(systems=systems)], labels={name: name.upper() for name in "abc"}
+        groups=[SimpleNamespace(systems=systems)],
+        systems=[SimpleNamespace(outputs=[1, 2])],
+        labels={name: name.upper() for name in "abc"},
     )
     both = "BLEU differs in 1 of 2 pairs by paired bootstrap and approximate randomisation"
     [line] = conclusions(evaluation, made)
     assert line == f"{both} (p < 0.05 after Holm's correction over 2 tests); not A and C"
+    evaluation.systems.append(SimpleNamespace(outputs=[1]))  # whose other runs are not known
+    assert conclusions(evaluation, made) == [line.replace("BLEU", "BLEU of these translations", 1)]
     apart = replace(made.tests[0], p_randomisation_holm=0.06)
     first, second, *_ = conclusions(evaluation, replace(made, tests=[apart, made.tests[1]]))
     assert "in 1 of 2 pairs by paired bootstrap (" in first
@@ -227,7 +231,9 @@ def test_the_terminal_explains_once_why_methods_disagree():
     made = replace(pairs, tests=[*apart, pairs.tests[2]])
     systems = [SimpleNamespace(name=name) for name in "abcz"]
     evaluation: Any = SimpleNamespace(
-        groups=[SimpleNamespace(systems=systems)], labels={name: name.upper() for name in "abcz"}
+        groups=[SimpleNamespace(systems=systems)],
+        systems=[],
+        labels={name: name.upper() for name in "abcz"},
     )
     *_, first, second, why = conclusions(evaluation, made)
     assert first == "A and Z: bootstrap (p = 0.0100) and randomisation (p = 0.0600) disagree †"

@@ -140,8 +140,10 @@ def test_trainings_that_were_still_improving_are_one_line_and_no_alarm():
     assert line.plain == (
         "4 of 5 training runs were still improving when they ended: train longer."
     )
-    [alone] = alarm_lines(Alarms(1, {}, 0, [0.07], improved=1))
-    assert alone.plain.startswith("Still improving when the training ended: train longer")
+    [alone] = alarm_lines(Alarms(1, {}, 0, [0.07], improved=1, longer="budget.updates=40"))
+    assert alone.plain == (
+        "Still improving when the training ended: train longer with budget.updates=40."
+    )
     first, _ = alarm_lines(Alarms(2, {"alike": ["a"]}, 1, [0.07], improved=1))
     assert first.plain.startswith("✗ 1 of 2 training runs has learned too little; translations of")
 
