@@ -311,7 +311,7 @@ def _shares_lost(
     who = f"{len(less)} of {len(others)}" if rest else every
     lose = "loses" if len(others) == 1 else "lose"
     told += f"{who} with attention {lose} less: {_shares(group, less)}"
-    return f"{told}; this is not shown for {_shares(group, rest)}" if rest else told
+    return f"{told}; not shown for {_shares(group, rest)}" if rest else told
 
 
 def _shares(group: GroupTests, systems: Sequence[System]) -> str:

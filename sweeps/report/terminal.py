@@ -13,6 +13,7 @@ from lightning_modules.figures.palette import looks_of
 from lightning_modules.metrics.chosen_metrics import METRICS
 from lightning_modules.metrics.lengths import THIN, Bounds
 from lightning_modules.metrics.systems import System
+from lightning_modules.runs.job import without_authors
 from lightning_modules.runs.paths import FIGURES, TABLES
 from sweeps.comparison.collect import FailedJob
 from sweeps.comparison.conditions import Condition, State
@@ -22,7 +23,7 @@ from sweeps.comparison.score_tables import named_seeds
 from sweeps.comparison.tables import Cell, Column, Table
 from sweeps.launch.live import mark_of
 from sweeps.report.alarms import Alarms
-from sweeps.report.findings import WEAK, Findings
+from sweeps.report.findings import NOT_SETTLED, WEAK, Findings
 
 WHOLE = {"exact": "EM", "aer": "AER"}
 """Short titles of the scores on the whole test set that the terminal shows next to BLEU."""
@@ -107,7 +108,7 @@ def alarm_lines(alarms: Alarms) -> Iterator[Text]:
         yield Text.assemble((f"✗ {alarms.title}", "bold red"), said)
     if alarms.improving:
         short = alarms.improving_in_short
-        longer = f" with {alarms.longer}" if alarms.longer else ""
+        longer = f" with {alarms.longer}" if alarms.longer and alarms.runs == 1 else ""
         yield Text(f"{short[:1].upper()}{short[1:]}: train longer{longer}.", "yellow")
 
 
@@ -144,6 +145,10 @@ def _found(findings: Findings) -> Iterator[Text]:
     headline = findings.headline
     if headline:
         found = findings.answer or f"{headline[0].claim}."
+        found = found.removeprefix(f"{NOT_SETTLED} ")  # the alarm above says so
+        labels = without_authors(each.label for each in findings.evaluation.systems)
+        for label, short in labels.items():
+            found = found.replace(f"“{label}”", f"“{short}”")
         most = LONGEST_TEXT if findings.comparison.failed else LONGEST_ANSWER
         yield Text(shorten(found, most), "bold")
 

@@ -545,7 +545,7 @@ def test_the_answer_has_the_largest_fall_first_and_two_of_many_systems():
         (("steeper", "falling", "steady"), "Both with attention lose less: {b} and {c}."),
         (
             ("falling", "steady", "steeper"),
-            "1 of 2 with attention lose less: {b}; this is not shown for {c}.",
+            "1 of 2 with attention lose less: {b}; not shown for {c}.",
         ),
         (("falling", "steeper"), "No system with attention is shown to lose less: {b}."),
     ],
