@@ -80,9 +80,18 @@ class Convergence(Record):
             said = f"validation loss still falls {self.fall:.1%}{error} a doubling: train longer"
         else:
             said = f"validation loss fell {self.fall:.1%}{error} with the last doubling"
-        parts = {"off the loss": self.last_fifth_fall, "of the last BLEU": self.last_fifth_bleu}
-        fifth = [f"{share:.1%} {what}" for what, share in parts.items() if share is not None]
-        return said + (f" (the last fifth: {', '.join(fifth)})" if fifth else "")
+        gained = self.last_fifth_bleu
+        brought = f"brought {gained:.1%} of the last BLEU" if gained and gained > 0 else None
+        fifth = [each for each in (self.moved_loss, brought) if each]
+        return said + (f" (the last fifth {' and '.join(fifth)})" if fifth else "")
+
+    @property
+    def moved_loss(self) -> str | None:
+        """What the last fifth did to the loss, in words."""
+        fall = self.last_fifth_fall
+        if fall is None:
+            return None
+        return f"took {fall:.1%} off the loss" if fall >= 0 else f"added {-fall:.1%} to the loss"
 
 
 def _beyond(share: float | None, error: float | None, least: float) -> bool:

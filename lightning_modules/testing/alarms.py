@@ -13,7 +13,14 @@ from lightning_modules.metrics.curves import CurvePoint
 from lightning_modules.metrics.lengths import THIN
 from lightning_modules.metrics.words import WordRule
 from lightning_modules.runs.files import RunScores
-from lightning_modules.runs.schema import Alarm, AlarmKind, Baseline, Convergence, Result
+from lightning_modules.runs.schema import (
+    STILL_FALLS,
+    Alarm,
+    AlarmKind,
+    Baseline,
+    Convergence,
+    Result,
+)
 from lightning_modules.testing.scoring import PHRASE_TABLE, Scoring
 
 FLOORS = (PHRASE_TABLE, NEAREST_COPY)
@@ -72,7 +79,8 @@ def _below(curve: Sequence[CurvePoint], result: Result, scoring: Scoring) -> Ite
         where = scoring.bucket_name(short.bounds)
         text = f"BLEU {short.bleu:.1f} at {where}, {name} {bleu:.1f}"
         learned = result.training.convergence
-        if learned.fall is not None and not learned.still_falls:
+        flat = learned.fall is not None and learned.fall < STILL_FALLS
+        if flat and (learned.last_fifth_bleu or 0.0) < RISES:
             text += "; its loss falls no more, so that more training will hardly help"
         yield Alarm(kind="below", text=text)
 
@@ -100,5 +108,5 @@ def _rising(learned: Convergence) -> Iterator[Alarm]:
     if gained is not None and gained >= RISES:
         text = f"the last fifth brought {gained:.0%} of the last validation BLEU"
         if learned.last_fifth_fall is not None:
-            text += f" and took {learned.last_fifth_fall:.1%} off the loss"
+            text += f", and {learned.moved_loss}"
         yield Alarm(kind="rising", text=text)

@@ -66,7 +66,8 @@ def keys_of(looks: Looks, corpora: Sequence[CorpusResult]) -> list[Key]:
     labels = {
         system: label_of(each.variant, each.overrides, each.config)
         for system, each in results.items()
-    }
+        if not any(override.startswith("model.") for override in each.overrides)
+    }  # the label of a changed model may no longer be true
     short = without_authors(set(labels.values()))
     words = {
         system: short[label] if system.lower() in label.lower() else f"{system}: {short[label]}"

@@ -40,7 +40,7 @@ QUESTIONS = {
     "systems": "systems",
     "measure": "measure",
     "regime": "kind of training",
-    "lengths": "test lengths within those of training",
+    "lengths": "test lengths as the claim needs",
     "paper": "claimed there",
 }
 """What a tick says of each question of ``fidelity``."""

@@ -244,13 +244,16 @@ def effect_in_words(claim: Claim, verdict: Verdict) -> str:
 
     Of a claim about a level, the value and how far it is from the level: ``alignment error 30.68%,
     19.32 [17.40, 21.24] below 50%``. Of a logarithm, first the change in percent: ``BLEU falls by
-    19% for every ten words (0.21 [0.18, 0.24] in its logarithm)``.
+    19% for every ten words (0.21 [0.18, 0.24] in the fall of its logarithm)``.
     """
     measure, effect, interval = claim.measure, verdict.effect, verdict.interval
     if not isinstance(measure, Level | Kept):
         shown = format_effect(effect, interval)
         percent = _in_percent(measure, effect)
-        return f"{percent} ({shown} in its logarithm)" if percent else f"{shown} {unit_of(claim)}"
+        if not percent:
+            return f"{shown} {unit_of(claim)}"
+        fall = "the fall of " if isinstance(measure, Slope) and measure.sign < 0 else ""
+        return f"{percent} ({shown} in {fall}its logarithm)"
     side, level = level_of(measure)
     value = level + (effect if side == "above" else -effect)
     if effect < 0:  # on the other side

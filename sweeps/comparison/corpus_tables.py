@@ -62,7 +62,7 @@ def corpora_table(corpora: Sequence[Data]) -> Table:
         {"corpora": len(corpora)},
         "Pairs read: training pairs within the limits of the corpus, before cleaning. Test pairs "
         "in training: after cleaning. Seconds: of the preparation, after an interruption of its "
-        "last process. Columns that a narrow page leaves out: padding of whole training batches in "
+        "last process. Further columns: padding of whole training batches in "
         "the first epoch, or in its first 1,048,576 pairs, where EOS is no padding; seconds of "
         "each step, and training pairs read in a second of them all.",
     )

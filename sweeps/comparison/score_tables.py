@@ -29,12 +29,11 @@ BASELINES = {
 
 
 def baselines_in_words(evaluation: Evaluation) -> str:
-    """Return what the baselines of an evaluation are, in a list; empty without baselines."""
+    """Return what the kinds of baselines are that an evaluation has, in a list; empty without."""
     named = [
-        f"{each.label} ({words})"
-        for each in evaluation.baselines
+        f"{kind} ({words})"
         for kind, words in BASELINES.items()
-        if each.label.startswith(kind)
+        if any(each.label.startswith(kind) for each in evaluation.baselines)
     ]
     return in_words(named) if named else ""
 

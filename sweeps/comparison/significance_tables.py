@@ -123,7 +123,7 @@ def _conclusions(bleu: SignificanceTests, labels: Mapping[str, str], what: str) 
         ("approximate randomisation", [each.p_randomisation_holm for each in whole]),
     ):
         alike = tuple(
-            f"{labels[each.first]} and {labels[each.second]}"
+            f"“{labels[each.first]}” and “{labels[each.second]}”"
             for each, p in zip(whole, p_values, strict=True)
             if p >= SIGNIFICANT
         )
@@ -136,7 +136,7 @@ def _conclusions(bleu: SignificanceTests, labels: Mapping[str, str], what: str) 
         )
     for each in filter(disagree, whole):
         yield (
-            f"{labels[each.first]} and {labels[each.second]}: bootstrap "
+            f"“{labels[each.first]}” and “{labels[each.second]}”: bootstrap "
             f"({p_statement(each.p_bootstrap_holm, bleu.floor)}) and randomisation "
             f"({p_statement(each.p_randomisation_holm, bleu.floor)}) disagree {DAGGER}"
         )

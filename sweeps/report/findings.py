@@ -208,7 +208,7 @@ class Findings:
             return None
         named = in_words(weak) if len(weak) <= MOST_WEAK else f"{len(weak)} systems"
         have, their = ("has", "its") if len(weak) == 1 else ("have", "their")
-        why = in_words([HEADINGS[kind] for kind in HEADINGS if kind in self._alarming])
+        why = ", or ".join(HEADINGS[kind] for kind in HEADINGS if kind in self._alarming)
         said = f"{WEAK} {named} {have} learned too little ({why})"
         return f"{said}: {their} scores and falls say little."
 

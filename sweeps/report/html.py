@@ -21,6 +21,7 @@ from lightning_modules.figures.palette import looks_of
 from lightning_modules.figures.system_looks import letter_colours
 from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.runs.job import without_authors
+from sweeps.comparison.evaluation import Evaluation
 from sweeps.comparison.numbers import format_number
 from sweeps.comparison.table_files import as_csv
 from sweeps.comparison.tables import Cell, Column, Kind, Table
@@ -65,6 +66,7 @@ def environment(systems: Mapping[str, str] = MappingProxyType({})) -> Environmen
     marks = SystemMarks(systems)
     made.filters |= {"breakable": breakable, "cells": page_cells}
     made.filters |= {"system": marks.label, "systems": marks.sentence}
+    made.tests["system"] = marks.knows
     made.filters |= {"number": format_number, "packed": packed, "short_ids": short_ids}
     made.globals |= {"MOST_ROWS": MOST_ROWS, "SHADES": ", ".join(BLUES), "OUTLINE": ORANGE}
     return made
@@ -81,10 +83,14 @@ class SystemMarks:
         )
         self._marked = {
             label: Markup('<span class="system" data-mark="{}" style="--hue: {}">{}</span>').format(
-                looks[name].glyph, colours[label], short[label]
+                looks[name].glyph, colours[label], breakable(short[label])
             )
             for name, label in labels.items()
         }
+
+    def knows(self, text: str) -> bool:
+        """Return whether a text is the label of a system."""
+        return text in self._marked
 
     def label(self, label: str) -> Markup:
         """Mark the label of a system; any other text stays."""
@@ -184,9 +190,18 @@ class PageSection(NamedTuple):
         return f"section-{self.name}", self.heading
 
 
+def _marked_alike(evaluation: Evaluation) -> dict[str, str]:
+    """Return the labels of the systems by name; none where charts of test sets mark them unlike."""
+    labels = {system.name: system.label for system in evaluation.systems}
+    looks = looks_of(labels)
+    parts = (looks_of(system.name for system in part.systems) for part in evaluation.parts)
+    alike = all(looks[name] == look for part in parts for name, look in part.items())
+    return labels if alike else {}
+
+
 def render_report(report: Report) -> str:
     """Return the page as text. Raises ``UserError`` for a section of the user that fails."""
-    labels = {system.name: system.label for system in report.findings.evaluation.systems}
+    labels = _marked_alike(report.findings.evaluation)
     templates = environment(labels)
     files = {name: as_csv(table) for name, table in report.tables.items()}
     sections: list[PageSection] = []

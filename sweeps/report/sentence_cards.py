@@ -202,8 +202,10 @@ def _reasons(
     words = np.array([len(rule.words(line)) for line in sources])
     readable = np.flatnonzero((words >= READABLE_WORDS // 2) & (words <= READABLE_WORDS))
     unlike = np.abs(scores - np.median(scores, axis=1, keepdims=True)).max(0)
-    chosen = [*map(int, readable)] or [most_readable(sources, rule)]
-    reasons = {min(chosen, key=lambda each: float(unlike[each])): "easily read and typical"}
+    if len(readable):
+        reasons = {int(readable[unlike[readable].argmin()]): "easily read and typical"}
+    else:
+        reasons = {most_readable(sources, rule): "easily read"}
     if len(first) == 1:
         return reasons
     compared, why = scores, "differ most"

@@ -53,8 +53,8 @@ def rows(page, table):
 
 
 def number(cell):
-    """Return the first number of a cell, such as ``−13.44 [−15, −12]`` or ``< 0.0028``."""
-    return float(cell.removeprefix("< ").split()[0].replace("−", "-"))
+    """Return the first number of a cell, such as ``−13.44 [−15, −12]`` or ``≤ 0.0028``."""
+    return float(cell.removeprefix("≤ ").split()[0].replace("−", "-"))
 
 
 AXE = os.environ.get("AXE")  # path of `axe.min.js`, from `npm pack axe-core`

@@ -69,10 +69,19 @@ def test_a_run_below_no_model_on_short_sentences_is_told(name):
     )
 
 
-@pytest.mark.parametrize(("fall", "told"), [(0.01, True), (0.03, False), (None, False)])
-def test_a_run_below_no_model_that_falls_no_more_is_said_to_have_reached_its_end(fall, told):
+@pytest.mark.parametrize(
+    ("learned", "told"),
+    [
+        ({"fall": 0.01, "fall_error": 0.001}, True),
+        ({"fall": 0.03, "fall_error": 0.001}, False),
+        ({"fall": 0.08, "fall_error": 0.05}, False),  # not clearly, but it may
+        ({"fall": 0.01, "fall_error": 0.001, "last_fifth_bleu": 2 * RISES}, False),
+        ({}, False),
+    ],
+)
+def test_a_run_below_no_model_that_learns_no_more_is_said_to_have_reached_its_end(learned, told):
     floors = {"nearest copy": baseline(_1_10=40.0)}
-    [alarm] = alarms(curve=[point(1, 10, 39.0)], baselines=floors, fall=fall, fall_error=0.001)
+    alarm, *_ = alarms(curve=[point(1, 10, 39.0)], baselines=floors, **learned)
     assert alarm.text.endswith("more training will hardly help") is told
 
 
@@ -115,8 +124,8 @@ def test_a_training_that_stopped_while_bleu_rose_is_told(share):
     assert [each.kind for each in found] == ["rising"] * (share >= RISES)
     for each in found:
         assert each.text == (
-            f"the last fifth brought {share:.0%} of the last validation BLEU and took 3.1% off the "
-            "loss"
+            f"the last fifth brought {share:.0%} of the last validation BLEU, and took 3.1% off "
+            "the loss"
         )
 
 

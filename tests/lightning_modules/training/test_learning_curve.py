@@ -119,9 +119,11 @@ def test_the_judgement_in_words():
     )
     flat = Convergence(fall=0.004, fall_error=0.006, last_fifth_fall=0.001, last_fifth_bleu=0.02)
     assert flat.sentence == (
-        "validation loss fell 0.4% ± 0.6% with the last doubling (the last fifth: 0.1% off the "
-        "loss, 2.0% of the last BLEU)"
+        "validation loss fell 0.4% ± 0.6% with the last doubling (the last fifth took 0.1% off "
+        "the loss and brought 2.0% of the last BLEU)"
     )
+    worse = flat.model_copy(update={"last_fifth_fall": -0.013, "last_fifth_bleu": -0.02})
+    assert str(worse.sentence).endswith(" (the last fifth added 1.3% to the loss)")
 
 
 def test_a_training_that_ignores_its_source_has_not_begun():

@@ -152,7 +152,8 @@ def test_a_slope_of_a_logarithm_is_told_in_percent():
     verdict = Verdict(Outcome.SUPPORTED, float(np.log(2)), Interval(0.6, 0.8), 0.001, 5)
     falls = {"kind": "slope", "system": "none", "sign": -1, "log": True}
     said = effect_in_words(a_claim(measure=falls, systems={"none": ["model=seq2seq"]}), verdict)
-    assert said == "BLEU falls by 50% for every ten words (0.69 [0.60, 0.80] in its logarithm)"
+    interval = "0.69 [0.60, 0.80] in the fall of its logarithm"
+    assert said == f"BLEU falls by 50% for every ten words ({interval})"
     gap = {"kind": "slope_difference", "more": "attention", "less": "none", "log": True}
     assert effect_in_words(a_claim(measure=gap), verdict).startswith(
         "BLEU of “attention” divided by that of “none” rises by 100% for every ten words ("
@@ -461,9 +462,13 @@ def test_the_key_of_a_system_has_the_label_of_its_model():
         for system, label in labels.items()
     }
     corpus: Any = SimpleNamespace(rungs=[SimpleNamespace(evidence=SimpleNamespace(runs=runs))])
-    looks = looks_of(["with", "dot", "lost"])
+    [changed] = runs["changed"] = [
+        SimpleNamespace(result=SimpleNamespace(**vars(runs["with"][0].result)))
+    ]
+    changed.result.overrides = ["model.attention=null"]
+    looks = looks_of(["with", "dot", "lost", "changed"])
     assert [key.words for key in keys_of(looks, [corpus])] == [
-        "with: Bahdanau, additive", "Luong global, dot", "lost",
+        "with: Bahdanau, additive", "Luong global, dot", "lost", "changed",
     ]  # fmt: skip
 
 

@@ -63,4 +63,4 @@ def test_hostile_labels_are_escaped():
     hostile = "<script>“&”</script>"
     marked = SystemMarks({"a": hostile}).sentence(f"“{hostile}” wins")
     assert "<script>" not in marked
-    assert marked.endswith(">&lt;script&gt;“&amp;”&lt;/script&gt;</span> wins")
+    assert marked.endswith(">&lt;script&gt;“&amp;”&lt;/<wbr>script&gt;</span> wins")

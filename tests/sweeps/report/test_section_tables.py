@@ -216,7 +216,7 @@ def test_methods_that_find_the_same_pairs_share_a_line():
     )
     both = "BLEU differs in 1 of 2 pairs by paired bootstrap and approximate randomisation"
     [line] = conclusions(evaluation, made)
-    assert line == f"{both} (p < 0.05 after Holm's correction over 2 tests); not A and C"
+    assert line == f"{both} (p < 0.05 after Holm's correction over 2 tests); not “A” and “C”"
     evaluation.systems.append(SimpleNamespace(outputs=[1]))  # whose other runs are not known
     assert conclusions(evaluation, made) == [line.replace("BLEU", "BLEU of these translations", 1)]
     apart = replace(made.tests[0], p_randomisation_holm=0.06)
@@ -236,8 +236,8 @@ def test_the_terminal_explains_once_why_methods_disagree():
         labels={name: name.upper() for name in "abcz"},
     )
     *_, first, second, why = conclusions(evaluation, made)
-    assert first == "A and Z: bootstrap (p = 0.0100) and randomisation (p = 0.0600) disagree †"
-    assert second.startswith("B and Z: ")
+    assert first == "“A” and “Z”: bootstrap (p = 0.0100) and randomisation (p = 0.0600) disagree †"
+    assert second.startswith("“B” and “Z”: ")
     assert why.startswith("† Only one of")
     assert not any("†" in line for line in conclusions(evaluation, pairs))
 
