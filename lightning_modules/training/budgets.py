@@ -194,11 +194,11 @@ def plateau_of(config: Mapping[str, Any]) -> float | None:
     return plateau
 
 
-FIRST_BUDGETS = ((15_000, 1_000_000), (30_000, 1_500_000))
+FIRST_BUDGETS = ((15_000, 1_000_000), (30_000, 1_500_000), (170_000, 4_000_000))
 """Training pairs of a corpus, and the target tokens of a first training on it, both rising.
 
 Lower bounds, since losses still fell there: the built-in corpus (docs/findings/quickstart.md), and
-30,000 pairs of a corpus of law. tests/tools/benchmarks/first_budgets.py finds where they fall no
+30,000 and all pairs of a corpus of law (docs/findings/starts.md). tests/tools/benchmarks/first_budgets.py finds where they fall no
 more.
 """
 
