@@ -1,6 +1,7 @@
 """Systems scored side by side: baselines, several test sets, sentences without unknown words."""
 
 import io
+import re
 
 import pytest
 from rich.console import Console
@@ -118,6 +119,20 @@ def test_other_training_text_has_another_phrase_table(findings_of):
     assert names(found.evaluation.baselines) == [
         "phrase table of none", "nearest copy", "phrase table of luong",
     ]  # fmt: skip
+
+
+def test_a_translation_without_a_model_above_all_systems_is_named(findings_of):
+    for table, named in ((TEXT.references, True), (["nothing"] * len(TEXT.references), False)):
+        found = findings_of(run("none", table), run("luong", table))
+        told = "; the phrase table, without a model, has 100.0"
+        assert found.headline[0].claim.endswith(told) == named
+        assert (found.behind is not None) == named
+        assert not named or re.fullmatch(
+            r"No system reaches the phrase table, which has no model, on the whole test set "
+            r"\(BLEU 100\.0; the best system \d+\.\d\)\.",
+            str(found.behind),
+        )
+    assert findings_of(run("none", TEXT.references)).behind is None  # in the answer of a run
 
 
 def test_each_test_set_has_its_own(findings_of):

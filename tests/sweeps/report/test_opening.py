@@ -354,24 +354,6 @@ def findings(*systems, limits=(), plain=()):
     return headline(group_tests(evaluation, tests.get("bleu")), limits, plain)
 
 
-def test_a_translation_without_a_model_above_all_systems_is_named(tmp_path):
-    for table, named in ((TEXT.references, True), (["nothing"] * len(TEXT.references), False)):
-        places = [(tmp_path / f"{name}-{named}", name) for name in ("none", "luong")]
-        runs = [make_run(*place, phrase_table=table) for place in places]
-        found = findings_of(runs)
-        assert (
-            found.headline[0].claim.endswith("; the phrase table, without a model, has 100.0")
-            == named
-        )
-        assert (found.behind is not None) == named
-        assert findings_of(runs[:1]).behind is None  # in the answer of a run
-    assert re.fullmatch(
-        r"No system reaches the phrase table, which has no model, on the whole test set "
-        r"\(BLEU 100\.0; the best system \d+\.\d\)\.",
-        str(findings_of([tmp_path / "none-True", tmp_path / "luong-True"]).behind),
-    )
-
-
 def test_the_story_of_a_falling_system_names_its_tests():
     best, lengths = findings(system("a", "falling"), system("b", "steady"))
     assert best.claim.startswith("“the b, labelled” has the highest BLEU on the whole test set, ")
