@@ -198,8 +198,8 @@ FIRST_BUDGETS = ((15_000, 1_000_000), (30_000, 1_500_000), (170_000, 4_000_000))
 """Training pairs of a corpus, and the target tokens of a first training on it, both rising.
 
 Lower bounds, since losses still fell there: the built-in corpus (docs/findings/quickstart.md), and
-30,000 and all pairs of a corpus of law (docs/findings/starts.md). tests/tools/benchmarks/first_budgets.py finds where they fall no
-more.
+30,000 and all pairs of a corpus of law (docs/findings/starts.md), whose systems with attention had
+begun to translate. tests/tools/benchmarks/first_budgets.py finds where losses fall no more.
 """
 
 

@@ -33,7 +33,6 @@ from tests.helpers.run_folders import (
     CONFIG,
     REPORT,
     SCORING,
-    TEXT,
     findings_of,
     make_failure,
     make_run,
