@@ -39,7 +39,8 @@ def space(tmp_path_factory) -> Path:
     """A folder with three tracked runs, an untracked run and a failed job."""
     space = tmp_path_factory.mktemp("compared")
     for number, (variant, seed) in enumerate(JOBS):
-        folder = make_run(space / "runs" / str(number), variant, seed, phrase_table=TEXT.references)
+        baselines = {"phrase_table": TEXT.references, "nearest_copies": TEXT.sources}
+        folder = make_run(space / "runs" / str(number), variant, seed, **baselines)
         (folder / TRACKER_ID).write_text(f"id{number}\n")
     make_run(space / "runs" / "3", "untracked")
     make_failure(space / "runs" / "4", "luong")
@@ -121,7 +122,7 @@ def test_the_page_leads_to_the_report(online, offline, space):
 def test_its_scores_are_those_of_the_table(run, space):
     with (space / "online" / "tables" / "bleu_by_length.csv").open(encoding="utf-8") as file:
         table = list(csv.DictReader(file))
-    names = metric_names(["none", HOSTILE[0], "untracked", "phrase table"])
+    names = metric_names(["none", HOSTILE[0], "untracked", "phrase table", "nearest copy"])
     known = {
         f"test/{names[row['system']]}/bleu{ending}{bucket}": float(row[f"{column}{ending}"])
         for row in table
@@ -143,7 +144,7 @@ def test_one_chart_has_a_line_for_each_system(run, space):
     for row in table["data"]:
         line = dict(zip(table["columns"], row, strict=True))
         lines.setdefault(line["lineKey"], []).append(line["lineVal"])
-    assert list(lines) == ["none", HOSTILE[0], "untracked", "phrase table"]
+    assert list(lines) == ["none", HOSTILE[0], "untracked", "phrase table", "nearest copy"]
     assert lines["none"] == [run.summary[f"test/none/bleu/{each} words"] for each in BUCKETS]
 
 
