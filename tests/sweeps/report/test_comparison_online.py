@@ -8,6 +8,7 @@ import shlex
 import subprocess
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,7 +40,7 @@ def space(tmp_path_factory) -> Path:
     """A folder with three tracked runs, an untracked run and a failed job."""
     space = tmp_path_factory.mktemp("compared")
     for number, (variant, seed) in enumerate(JOBS):
-        baselines = {"phrase_table": TEXT.references, "nearest_copies": TEXT.sources}
+        baselines: Any = {"phrase_table": TEXT.references, "nearest_copies": TEXT.sources}
         folder = make_run(space / "runs" / str(number), variant, seed, **baselines)
         (folder / TRACKER_ID).write_text(f"id{number}\n")
     make_run(space / "runs" / "3", "untracked")
