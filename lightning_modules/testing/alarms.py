@@ -81,7 +81,7 @@ def _below(curve: Sequence[CurvePoint], result: Result, scoring: Scoring) -> Ite
         learned = result.training.convergence
         flat = learned.fall is not None and learned.fall < STILL_FALLS
         if flat and (learned.last_fifth_bleu or 0.0) < RISES:
-            text += "; its loss falls no more, so that more training will hardly help"
+            text += "; its loss no longer falls, so more training is unlikely to help"
         yield Alarm(kind="below", text=text)
 
 

@@ -41,7 +41,7 @@ QUESTIONS = {
     "measure": "measure",
     "regime": "kind of training",
     "lengths": "test lengths as the claim needs",
-    "paper": "claimed there",
+    "paper": "the claim itself",
 }
 """What a tick says of each question of ``fidelity``."""
 Tick = tuple[bool, str]

@@ -244,7 +244,7 @@ def effect_in_words(claim: Claim, verdict: Verdict) -> str:
 
     Of a claim about a level, the value and how far it is from the level: ``alignment error 30.68%,
     19.32 [17.40, 21.24] below 50%``. Of a logarithm, first the change in percent: ``BLEU falls by
-    19% for every ten words (0.21 [0.18, 0.24] in the fall of its logarithm)``.
+    19% for every ten words (fall of the logarithm: 0.21 [0.18, 0.24])``.
     """
     measure, effect, interval = claim.measure, verdict.effect, verdict.interval
     if not isinstance(measure, Level | Kept):
@@ -252,8 +252,8 @@ def effect_in_words(claim: Claim, verdict: Verdict) -> str:
         percent = _in_percent(measure, effect)
         if not percent:
             return f"{shown} {unit_of(claim)}"
-        fall = "the fall of " if isinstance(measure, Slope) and measure.sign < 0 else ""
-        return f"{percent} ({shown} in {fall}its logarithm)"
+        fall = "fall of the " if isinstance(measure, Slope) and measure.sign < 0 else ""
+        return f"{percent} ({fall}logarithm: {shown})"
     side, level = level_of(measure)
     value = level + (effect if side == "above" else -effect)
     if effect < 0:  # on the other side
@@ -358,11 +358,8 @@ def wrong_verdicts(results: Sequence[ClaimResult]) -> str:
     if not decided:
         return ""
     wrong = format_number(expected_wrong(verdicts), 2)
-    ending = "s"[: decided != 1]
-    said = (
-        "Each decided verdict is wrong with a probability of at most 5%; expected wrong verdicts "
-    )
-    return f"{said}among the {decided} decided one{ending}: at most {wrong}."
+    said = "Each decided verdict is wrong with a probability of at most 5%: at most"
+    return f"{said} {wrong} wrong verdicts are expected among the {decided} decided."
 
 
 def unsettled(results: Sequence[ClaimResult], scale: Scale) -> str | None:

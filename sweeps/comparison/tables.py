@@ -138,8 +138,10 @@ class Table:
             for systems, best in zip(self.best, every, strict=True)
             for number in best - systems
         }
-        behind = ", in places behind translations without a model ({})"
-        return f" Bold: the best system{behind.format(in_words(sorted(ahead))) if ahead else ''}."
+        if not ahead:
+            return " Bold: the best system."
+        named = in_words(sorted(ahead))
+        return f" Bold: the best system; translations without a model ({named}) may be better."
 
     @property
     def titles(self) -> list[str]:

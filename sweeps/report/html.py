@@ -190,7 +190,7 @@ class PageSection(NamedTuple):
         return f"section-{self.name}", self.heading
 
 
-def _marked_alike(evaluation: Evaluation) -> dict[str, str]:
+def marked_alike(evaluation: Evaluation) -> dict[str, str]:
     """Return the labels of the systems by name; none where charts of test sets mark them unlike."""
     labels = {system.name: system.label for system in evaluation.systems}
     looks = looks_of(labels)
@@ -201,7 +201,7 @@ def _marked_alike(evaluation: Evaluation) -> dict[str, str]:
 
 def render_report(report: Report) -> str:
     """Return the page as text. Raises ``UserError`` for a section of the user that fails."""
-    labels = _marked_alike(report.findings.evaluation)
+    labels = marked_alike(report.findings.evaluation)
     templates = environment(labels)
     files = {name: as_csv(table) for name, table in report.tables.items()}
     sections: list[PageSection] = []

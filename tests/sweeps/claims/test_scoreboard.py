@@ -103,8 +103,8 @@ def test_claims_and_extensions_are_counted_apart():
         "800,000 target tokens"
     )
     assert wrong_verdicts(results()) == (
-        "Each decided verdict is wrong with a probability of at most 5%; expected wrong verdicts "
-        "among the 5 decided ones: at most 0.25."
+        "Each decided verdict is wrong with a probability of at most 5%: at most 0.25 wrong "
+        "verdicts are expected among the 5 decided."
     )
 
 
@@ -152,7 +152,7 @@ def test_a_slope_of_a_logarithm_is_told_in_percent():
     verdict = Verdict(Outcome.SUPPORTED, float(np.log(2)), Interval(0.6, 0.8), 0.001, 5)
     falls = {"kind": "slope", "system": "none", "sign": -1, "log": True}
     said = effect_in_words(a_claim(measure=falls, systems={"none": ["model=seq2seq"]}), verdict)
-    interval = "0.69 [0.60, 0.80] in the fall of its logarithm"
+    interval = "fall of the logarithm: 0.69 [0.60, 0.80]"
     assert said == f"BLEU falls by 50% for every ten words ({interval})"
     gap = {"kind": "slope_difference", "more": "attention", "less": "none", "log": True}
     assert effect_in_words(a_claim(measure=gap), verdict).startswith(

@@ -1,8 +1,13 @@
 """Texts and cells of a page: long ids in short, the best of a column."""
 
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
 from lightning_modules.metrics.bootstrap import Estimate
 from sweeps.comparison.tables import Column, Table
-from sweeps.report.html import SystemMarks, page_cells, short_ids
+from sweeps.report.html import SystemMarks, marked_alike, page_cells, short_ids
 
 COMMIT = "0a1b2c3d4e5f60718293a4b5c6d7e8f901234567"
 
@@ -64,3 +69,22 @@ def test_hostile_labels_are_escaped():
     marked = SystemMarks({"a": hostile}).sentence(f"“{hostile}” wins")
     assert "<script>" not in marked
     assert marked.endswith(">&lt;script&gt;“&amp;”&lt;/<wbr>script&gt;</span> wins")
+
+
+@pytest.mark.parametrize(
+    ("tests", "marked"),
+    [
+        ([["bahdanau", "transformer"]], True),
+        ([["bahdanau"], ["transformer"]], True),
+        ([["bahdanau, data=a"], ["bahdanau, data=b"]], False),  # each has the look of its model
+    ],
+)
+def test_text_has_marks_only_if_the_charts_of_all_test_sets_have_the_same(tests, marked):
+    parts = [
+        SimpleNamespace(systems=[SimpleNamespace(name=each, label=each.title()) for each in names])
+        for names in tests
+    ]
+    systems = [system for part in parts for system in part.systems]
+    evaluation: Any = SimpleNamespace(systems=systems, parts=parts)
+    labels = {system.name: system.label for system in systems}
+    assert marked_alike(evaluation) == (labels if marked else {})

@@ -33,6 +33,7 @@ from tests.helpers.run_folders import (
     REPORT,
     SCORING,
     TEXT,
+    Text,
     findings_of,
     make_failure,
     make_run,
@@ -243,6 +244,16 @@ def test_the_first_card_is_typical_of_every_system(tmp_path):
     furthest = np.abs(scores - np.median(scores, axis=1, keepdims=True)).max(0)
     readable = [n for n, line in enumerate(TEXT.sources) if 10 <= len(line.split()) <= 20]
     assert furthest[sentence_cards(group)[0].number] == min(furthest[readable])
+
+
+def test_without_sentences_of_a_readable_length_the_shortest_comes_first(tmp_path):
+    """It is not said to be typical, since it is compared with none."""
+    lines = [" ".join(["le"] * words) for words in (30, 25, 40)]
+    runs = [
+        make_run(tmp_path / name, name, text=Text(lines, lines, None)) for name in ("luong", "none")
+    ]
+    [group] = report_of(runs).findings.evaluation.groups
+    assert sentence_cards(group)[0].why == "25 words, easily read"
 
 
 @pytest.mark.long
