@@ -21,8 +21,8 @@ from lightning_modules.kernels.shared import accumulate_once, linear
 Start = Literal["random", "simple"]
 """Where a score or a window starts: drawn at random, or as the simpler form that it extends."""
 SLOW = 0.1
-"""``Score.lr_factor`` of a score that starts as a simpler one. With full steps W_a makes attention
-sharp on wrong words before the states mean much."""
+"""``lr_factor`` of a score or a window that starts as a simpler one. With full steps it makes
+attention sharp on wrong words before the states mean much."""
 
 
 class Score(nn.Module, ABC):

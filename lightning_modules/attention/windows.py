@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from typing_extensions import override
 
-from lightning_modules.attention.scores import Start
+from lightning_modules.attention.scores import SLOW, Start
 from lightning_modules.kernels.products import LinearLayer
 
 SHARES = 0.02, 0.98
@@ -40,6 +40,8 @@ class Window(nn.Module, ABC):
     """
 
     least_half_width = 0  # smallest D for which no window is empty
+    lr_factor: float = 1.0
+    """Learning rate of the window's parameters, as a share of the optimizer's."""
 
     def __init__(self, query_size: int, half_width: int) -> None:
         super().__init__()
@@ -93,9 +95,9 @@ class LocalPredictive(Window):
     ``p_t = S · sigmoid(v_pᵀ tanh(W_p h_t))`` is a real number with a gradient; the weights are
     multiplied by ``exp(-(s - p_t)² / 2σ²)`` with ``σ = D / 2``, so that they sum to at most 1.
 
-    The centres start around S / 2. With ``start=simple`` they start around t, as in local-m:
-    ``p_t = S · sigmoid(v_pᵀ tanh(W_p h_t) + logit((t + ½) / S))``, the share of S between the ends
-    of ``SHARES``. That is not in the paper.
+    The centres start around S / 2. With ``start=simple`` they start at t, as in local-m, and leave
+    it slowly: ``p_t = S · sigmoid(v_pᵀ tanh(W_p h_t) + logit((t + ½) / S))`` and ``v_p = 0`` at the
+    start, the share of S between the ends of ``SHARES``. That is not in the paper.
     """
 
     least_half_width = 1
@@ -105,6 +107,9 @@ class LocalPredictive(Window):
         self.starts_at_step = start == "simple"
         self.hidden = LinearLayer(query_size, query_size, bias=False)
         self.position = LinearLayer(query_size, 1, bias=False)
+        if self.starts_at_step:
+            self.lr_factor = SLOW
+            nn.init.zeros_(self.position.weight)
 
     @override
     def forward(

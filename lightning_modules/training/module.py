@@ -16,7 +16,7 @@ from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 from datamodules.batching import Batch, PackedBatch, RoundedBatch
 from datamodules.errors import UserError
 from datamodules.tokenization import Tokenizer
-from lightning_modules.attention import Score
+from lightning_modules.attention import Score, Window
 from lightning_modules.decoding import GreedySearch, Hypothesis, Search
 from lightning_modules.kernels.choice import kernels_in_use
 from lightning_modules.metrics.bleu import corpus_bleu
@@ -54,13 +54,13 @@ VALIDATIONS = "validations"  # key in a checkpoint: loss and BLEU of each valida
 def make_optimizer(model: nn.Module, make: Callable[[Iterable[Any]], Optimizer]) -> Optimizer:
     """Make the optimizer of all trained parameters of ``model``.
 
-    Parameters of a score with another ``lr_factor`` than 1 are a group of their own, behind the
-    others, with this share of the learning rate.
+    Parameters of scores and windows with another ``lr_factor`` than 1 are a group of their own,
+    behind the others, with this share of the learning rate.
     """
     factors = {
         parameter: part.lr_factor
         for part in model.modules()
-        if isinstance(part, Score)
+        if isinstance(part, Score | Window)
         for parameter in part.parameters()
     }
     groups: dict[float, list[nn.Parameter]] = {}

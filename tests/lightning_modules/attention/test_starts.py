@@ -18,6 +18,7 @@ from tests.helpers.recurrent_models import PLAIN, recurrent
 from tests.helpers.variants import NAMES, configuration, small_model
 
 WIDTH = 6
+SLOW_WINDOW = {"window.hidden.weight": 0.1, "window.position.weight": 0.1}
 
 
 def build(seed: int = 0, memory: int = WIDTH, **options: Any) -> Attention:
@@ -59,13 +60,12 @@ def test_without_a_start_everything_is_drawn_as_before(window):
     [weight] = parameters.values()
     layer = nn.Linear(WIDTH, WIDTH, bias=False)
     assert weight.equal(nn.init.xavier_uniform_(layer.weight))
-    assert attention.score.lr_factor == 1
+    assert attention.score.lr_factor == attention.window.lr_factor == 1
 
 
-def test_local_p_starts_around_the_position_of_the_target_word():
-    """Without a prediction, centres are t + ½, but between 2% and 98% of the source."""
+def test_local_p_starts_at_the_position_of_the_target_word():
+    """Whatever the query, centres are t + ½, but between 2% and 98% of the source."""
     window = build(score="dot", window="local_p", start="simple", half_width=1).window
-    nn.init.zeros_(window.get_parameter("position.weight"))
     steps, length = torch.tensor([[0, 1, 6, 9, 60]]), 10
     factor = window(torch.randn(1, 5, WIDTH), steps, torch.tensor([[length]]), length).factor
     for row, centre in enumerate([0.5, 1.5, 6.5, 9.5, 9.8]):
@@ -105,14 +105,19 @@ def rates_of(optimizer: Optimizer, model: nn.Module) -> dict[str, float]:
     [
         ("luong_general", [], {"score.key_projection.weight": 0.1}),
         ("luong_general", ["model.attention.start=random"], {}),
-        ("luong_predictive", [], {"score.key_projection.weight": 0.1}),
-        ("luong_predictive", ["model.attention.score_rate=2"], {"score.key_projection.weight": 2}),
+        ("luong_predictive", [], {"score.key_projection.weight": 0.1} | SLOW_WINDOW),
+        (
+            "luong_predictive",
+            ["model.attention.score_rate=2"],
+            {"score.key_projection.weight": 2} | SLOW_WINDOW,
+        ),
+        ("luong_predictive", ["model.attention.start=random"], {}),
         ("luong_local_near", ["model.attention.score_rate=0.1"], {}),
         ("luong_global_general", [], {}),
         ("transformer", [], {}),
     ],
 )
-def test_a_score_has_a_rate_of_its_own(name, overrides, slow):
+def test_scores_and_windows_have_rates_of_their_own(name, overrides, slow):
     model = small_model(name, *overrides)
     optimizer = make_optimizer(model, partial(Adam, lr=2e-3))
     factors = {f"attention.{key}": value for key, value in slow.items()}
