@@ -176,7 +176,7 @@ def _by_length(corpus: CorpusResult, one: ClaimResult, looks: Looks) -> dict[str
         LENGTHS: DataChart(
             LENGTHS,
             {**data, "means": [*data["means"], *published]},
-            f"{metric.label} on {corpus.corpus} by length, last rung",
+            f"{metric.label} on {corpus.corpus} by length, largest budget",
             f"{metric.label} of the systems of {claim.name} on {corpus.corpus} by length.",
         )
     }

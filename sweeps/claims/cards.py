@@ -219,7 +219,9 @@ def _limit(each: Extrapolation) -> str:
         return limit
     seen = format_number(test.seen, DECIMALS)
     foretold = format_effect(test.foretold, test.interval)
-    return f"{limit}; from the rungs before, the last was foretold as {foretold}, and has {seen}"
+    return (
+        f"{limit}; from the smaller budgets, the largest was foretold as {foretold}, and has {seen}"
+    )
 
 
 class PublishedComparison(NamedTuple):

@@ -141,8 +141,11 @@ def budget_of(rung: RungResult) -> str:
     runs = next(iter(rung.evidence.runs.values()))
     budget = runs[0].result.config.get("budget", {})
     kind = next((kind for kind in BUDGETS if budget.get(kind) is not None), BUDGETS[0])
-    amount = f"{rung.amount:,.0f}" if rung.amount < 1e10 else f"{rung.amount:.3g}"
-    return f"{amount} {kind.replace('_', ' ')}"
+    return f"{_amount(rung)} {kind.replace('_', ' ')}"
+
+
+def _amount(rung: RungResult) -> str:
+    return f"{rung.amount:,.0f}" if rung.amount < 1e10 else f"{rung.amount:.3g}"
 
 
 def level_of(measure: Level | Kept) -> tuple[str, float]:
@@ -230,13 +233,14 @@ def numbers(one: ClaimResult) -> str:
 
 def over_ladder(one: ClaimResult) -> str:
     """Return how an effect moved over its ladder, as a sentence; empty for a single rung."""
-    way, measure = one.corpora[0].trajectory, one.claim.measure
+    corpus, measure = one.corpora[0], one.claim.measure
+    way, rungs = corpus.trajectory, corpus.rungs
     if way is None or len(way.amounts) < 2:
         return ""
     moves = "effect"
     if isinstance(measure, Level | Kept):
         moves = "distance {} {:g}".format(*level_of(measure))
-    return f"Over the ladder, the {moves} {way.sentence}."
+    return f"From {_amount(rungs[0])} to {budget_of(rungs[-1])}, the {moves} {way.sentence}."
 
 
 def effect_in_words(claim: Claim, verdict: Verdict) -> str:

@@ -45,12 +45,12 @@ FOREST = "forest"
 DECIDED = [str(outcome) for outcome in Outcome if outcome.decided]
 """Outcomes whose claims the page names before anything else."""
 METHOD = {
-    "Ladder": "Each system is trained on rising budgets, the rungs, with several seeds, and tested "
-    "at each rung.",
+    "Budgets": "Each system is trained on rising budgets, the rungs of a ladder, with several "
+    "seeds, and tested at each.",
     "Effect": "What is measured is above 0 where the claim holds, and has a 95% interval over "
     "seeds and test sentences. The smallest effect that counts was written down before the runs.",
-    "Gates": "Floor: at the last rung, each system must reach the BLEU of the nearest copy (the "
-    "translation of the training sentence that is most like the source) on the shortest test "
+    "Gates": "Floor: at the largest budget, each system must reach the BLEU of the nearest copy "
+    "(the translation of the training sentence that is most like the source) on the shortest test "
     "sentences, or the claim's own floor; otherwise the test is not fair. Collapse: runs far "
     "below the best of their system are left out, and enough must be left. Plateau: with the last "
     "doubling of the budget, each validation loss fell by less than 2%, and over the last two the "

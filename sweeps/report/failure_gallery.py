@@ -11,7 +11,7 @@ from lightning_modules.metrics.systems import System
 from lightning_modules.metrics.text_metrics import sentence_bleu
 from sweeps.report.explanations import EXPLAINING
 from sweeps.report.findings import Findings
-from sweeps.report.sentence_cards import Mark, diff_parts
+from sweeps.report.sentence_cards import Parts, hypothesis_parts, reference_parts
 
 OFTEN = 0.1
 """Share of the translations from which a kind is shown before wrong words, which all systems have.
@@ -28,8 +28,8 @@ class FailureExample:
     number: int
     bleu: float
     source: str | None
-    reference: str
-    parts: list[tuple[str, Mark]]
+    reference: Parts
+    parts: Parts  # the translation
 
 
 @dataclass(frozen=True)
@@ -78,10 +78,11 @@ def _examples(findings: Findings, system: System, bounds: Bounds) -> Iterator[Fa
     rows = index[kinds == kind]
     if not len(rows):
         return
-    test, output = system.test, system.outputs[0]
+    test, output, rule = system.test, system.outputs[0], system.test.rules.target
     scores = sentence_bleu(output.statistics)[rows]
     middle = np.argsort(scores, kind="stable")[len(rows) // 2]
     number = int(rows[middle])
+    hypothesis, reference = output.hypotheses[number], test.references[number]
     yield FailureExample(
         label=system.label,
         kind=kind,
@@ -89,6 +90,6 @@ def _examples(findings: Findings, system: System, bounds: Bounds) -> Iterator[Fa
         number=number,
         bleu=float(scores[middle]),
         source=None if test.sources is None else test.sources[number],
-        reference=test.references[number],
-        parts=diff_parts(output.hypotheses[number], test.references[number], test.rules.target),
+        reference=reference_parts(reference, [hypothesis], rule),
+        parts=hypothesis_parts(hypothesis, reference, rule),
     )

@@ -29,6 +29,7 @@ from sweeps.report.explanations import (
 )
 from sweeps.report.group_tests import GroupTests, group_tests, quote
 from sweeps.report.headline import Finding, ahead_without_a_model, answer, headline
+from sweeps.report.learning_findings import learning_findings
 from sweeps.report.run_headline import run_headline
 from sweeps.report.sentence_cards import Examples, example_sentences
 
@@ -152,13 +153,10 @@ class Findings:
             [tests] = self.group_tests
             scores = disagreements(tests, self.significance)
             links = right_links(tests)
-            return [
-                *found,
-                *self._falls,
-                *scores,
-                *links,
-                *cost_findings(self.comparison, tests.ranked[0]),
-            ]
+            best = tests.ranked[0]
+            learned = learning_findings(self.comparison, best)
+            costs = cost_findings(self.comparison, best)
+            return [*found, *self._falls, *scores, *links, *learned, *costs]
         return [*found, *self._falls]
 
     @cached_property

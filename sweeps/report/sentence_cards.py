@@ -46,9 +46,11 @@ NO_ATTENTION = "This model has no attention: there are no weights to draw."
 NOT_RECORDED = "No attention was recorded."
 
 
-Mark = Literal["", "wrong", "loop"]
+Mark = Literal["", "wrong", "loop", "missed"]
 """Words of a translation that stand in the reference at their place, that do not, or that repeat
-what the translation has said before."""
+what the translation has said before; words of a reference that no translation has."""
+Parts = list[tuple[str, Mark]]
+"""A line cut up where its marks change."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +63,7 @@ class TranslationCard:
     panel: Panel | None  # the attention on this sentence, with its title
     heat_map: HeatMap | None  # the same for the page
     note: str
-    parts: list[tuple[str, Mark]]
-    """The hypothesis cut up: text, and what is wrong with it."""
+    parts: Parts  # the hypothesis
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ class SentenceCard:
     number: int
     why: str
     source: str | None
-    reference: str
+    reference: Parts
     translations: list[TranslationCard]
 
 
@@ -178,12 +179,14 @@ def sentence_cards(
                     panel=panel,
                     heat_map=heat_map(panel, weights) if panel else None,
                     note=note,
-                    parts=diff_parts(hypothesis, reference, test.rules.target),
+                    parts=hypothesis_parts(hypothesis, reference, test.rules.target),
                 )
             )
         source = None if test.sources is None else test.sources[number]
         why = f"{lengths[number]} words, {why}"
-        cards.append(SentenceCard(number, why, source, reference, translations))
+        said = [output.hypotheses[number] for output in first]
+        missed = reference_parts(reference, said, test.rules.target)
+        cards.append(SentenceCard(number, why, source, missed, translations))
     return cards
 
 
@@ -258,34 +261,59 @@ def _heads(output: Output) -> HeadWeights:
         return {}
 
 
-def diff_parts(hypothesis: str, reference: str, rule: WordRule) -> list[tuple[str, Mark]]:
+def hypothesis_parts(hypothesis: str, reference: str, rule: WordRule) -> Parts:
     """Cut a hypothesis where its words begin or cease to be wrong, or to repeat themselves.
 
     Words repeat only in a translation that loops: see ``metrics/failures.py``.
     """
-    places = rule.places(hypothesis)
-    words = [word for word, _ in places]
-    of_reference = [word for word, _ in rule.places(reference)]
-    repeated = repeated_words(words) if loops(words, of_reference) else np.zeros(len(words), bool)
-    kept = np.flatnonzero(~repeated)  # what is said first may stand in the reference
-    said_once = [words[number] for number in kept]
-    shared = {int(kept[place]) for place in shared_words(of_reference, said_once).values()}
+    words, of_reference = (_words(line, rule) for line in (hypothesis, reference))
+    repeated, shared = _compared(words, of_reference)
+    said = set(shared.values())
     kinds: list[Mark] = [
-        "loop" if repeated[number] else "" if number in shared else "wrong"
+        "loop" if repeated[number] else "" if number in said else "wrong"
         for number in range(len(words))
     ]
-    marks: list[Mark] = [""] * len(hypothesis)
-    for number, (_, place) in enumerate(places):
+    return _cut(hypothesis, kinds, rule)
+
+
+def reference_parts(reference: str, hypotheses: Sequence[str], rule: WordRule) -> Parts:
+    """Cut a reference where its words begin or cease to be missed by all of the hypotheses."""
+    words = _words(reference, rule)
+    said = {place for each in hypotheses for place in _compared(_words(each, rule), words)[1]}
+    return _cut(reference, ["" if place in said else "missed" for place in range(len(words))], rule)
+
+
+def _words(line: str, rule: WordRule) -> list[str]:
+    return [word for word, _ in rule.places(line)]
+
+
+def _compared(words: list[str], of_reference: list[str]) -> tuple[Sequence[bool], dict[int, int]]:
+    """Return which words of a hypothesis repeat others, and the places of the shared words.
+
+    These are places in the hypothesis by those in the reference. What is said first may be shared.
+    """
+    loop = loops(words, of_reference)
+    repeated = repeated_words(words).tolist() if loop else [False] * len(words)
+    kept = [place for place, repeats in enumerate(repeated) if not repeats]
+    shared = shared_words(of_reference, [words[place] for place in kept])
+    return repeated, {place: kept[other] for place, other in shared.items()}
+
+
+def _cut(line: str, kinds: Sequence[Mark], rule: WordRule) -> Parts:
+    """Cut a line whose words have marks; what stands between two equal marks has them too."""
+    marks: list[Mark] = [""] * len(line)
+    places = [place for _, place in rule.places(line)]
+    for number, place in enumerate(places):
         follows = number > 0 and kinds[number - 1] == kinds[number]
-        start = places[number - 1][1].stop if follows else place.start
+        start = places[number - 1].stop if follows else place.start
         marks[start : place.stop] = [kinds[number]] * (place.stop - start)
-    parts = groupby(zip(hypothesis, marks, strict=True), key=lambda pair: pair[1])
+    parts = groupby(zip(line, marks, strict=True), key=lambda pair: pair[1])
     return [("".join(letter for letter, _ in part), mark) for mark, part in parts]
 
 
-def words_of(parts: Sequence[tuple[str, Mark]]) -> list[list[tuple[str, Mark]]]:
-    """Return the words of a translation in parts, each cut where its mark changes."""
-    words: list[list[tuple[str, Mark]]] = [[]]
+def words_of(parts: Parts) -> list[Parts]:
+    """Return the words of a line in parts, each cut where its mark changes."""
+    words: list[Parts] = [[]]
     for text, mark in parts:
         for place, piece in enumerate(re.split(r"\s+", text)):
             if place:

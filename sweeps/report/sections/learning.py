@@ -188,7 +188,7 @@ def _judgement(learned: Convergence) -> str:
         return "does not translate yet"
     if learned.fall is None:
         return "shorter than a doubling"
-    return "still falls: train longer" if learned.still_falls else "falls no more"
+    return "still falls: train longer" if learned.still_falls else "no longer falls"
 
 
 def learning_figures(

@@ -22,12 +22,15 @@ function rowsOf(count, most) { // how many stand in each row: nearly as many in 
   return places({length: rows}).map(row => Math.ceil((count - row) / rows));
 }
 
+const marked = parts => // a line in parts, as nodes
+  parts.map(([text, mark]) => mark ? element("mark", {className: mark, textContent: text}) : text);
+
 // A line is one stop of the Tab key; its words are buttons, which the arrow keys reach.
 
 function wordLine(name, words) {
   const buttons = words.map((parts, place) => element("button",
     {type: "button", className: "word", tabIndex: place ? -1 : 0},
-    ...parts.map(([text, mark]) => mark ? element("mark", {className: mark, textContent: text}) : text)));
+    ...marked(parts)));
   const line = element("div", {className: "line", role: "toolbar", ariaLabel: name, dir: "auto"},
     ...buttons.flatMap(button => [button, " "]));
   if (!words.length) line.append(element("em", {className: "soft", textContent: "nothing"}));
@@ -162,7 +165,7 @@ class SentenceStrip {
     this.sources = buttons;
     buttons.forEach((button, place) => this.links.set(button, {source: place}));
     this.shown("source").replaceChildren(line);
-    this.shown("reference").textContent = reference;
+    this.shown("reference").replaceChildren(...marked(reference));
     const panels = translations.map((each, place) =>
       new SystemPanel(each, `attention-${number}-${place}`, panel => this.draw(panel)));
     this.panels = panels.sort((a, b) => !a.map - !b.map); // maps first, in the order of the systems

@@ -20,7 +20,7 @@ from sweeps.report.sections.failures import Failures
 from sweeps.report.sections.seeds import SeedSpread
 from sweeps.report.sections.sentence_table import SentenceTable
 from sweeps.report.sections.significance import DIFFERENCE, Significance
-from sweeps.report.sentence_cards import diff_parts
+from sweeps.report.sentence_cards import hypothesis_parts
 from tests.helpers.failing_systems import LENGTHS, cut, looping, made_test, system
 
 
@@ -48,26 +48,27 @@ def test_an_example_is_that_of_the_middle(findings):
     [example, *_] = failure_gallery(findings).groups[0].examples
     [kinds] = findings.failures.kinds["loops"]
     assert kinds[example.number] == example.kind
-    assert example.reference == made_test().references[example.number]
-    assert "".join(text for text, _ in example.parts).split()[:6] == (example.reference.split()[:6])
+    reference = "".join(text for text, _ in example.reference)
+    assert reference == made_test().references[example.number]
+    assert "".join(text for text, _ in example.parts).split()[:6] == reference.split()[:6]
     assert {mark for _, mark in example.parts} == {"", "loop"}
 
 
 def test_an_empty_translation_is_said_to_be_nothing():
     macros: Any = environment().get_template("macros.html.j2").module
-    assert "nothing" in macros.marked(diff_parts("", "a b", PLAIN))
-    assert "nothing" not in macros.marked(diff_parts("a", "a b", PLAIN))
+    assert "nothing" in macros.marked(hypothesis_parts("", "a b", PLAIN))
+    assert "nothing" not in macros.marked(hypothesis_parts("a", "a b", PLAIN))
 
 
 def test_loops_are_shaded_where_a_translation_repeats_itself():
     said = "a b c d a b c d e"
-    assert diff_parts(said, "a b c d e f g h i", PLAIN) == [
+    assert hypothesis_parts(said, "a b c d e f g h i", PLAIN) == [
         ("a b c d ", ""),
         ("a b c d", "loop"),
         (" e", ""),
     ]
     words = said.split()
-    assert "".join(text for text, mark in diff_parts(said, "x", PLAIN) if mark == "loop") == (
+    assert "".join(text for text, mark in hypothesis_parts(said, "x", PLAIN) if mark == "loop") == (
         " ".join(word for word, each in zip(words, repeated_words(words), strict=True) if each)
     )
 

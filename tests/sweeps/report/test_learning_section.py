@@ -39,7 +39,7 @@ def test_a_report_says_how_far_each_training_has_come(tmp_path):
     assert judged == {
         "none": "still falls: train longer",
         "luong": "still falls: train longer",
-        "bahdanau": "falls no more",
+        "bahdanau": "no longer falls",
         "transformer": "does not translate yet",
     }
     assert [row[2:4] for row in table.shown][:2] == [["12.0", "1.0"], ["4.0", "1.0"]]

@@ -25,7 +25,7 @@ from sweeps.report.html import render_report
 from sweeps.report.publish import write_figures, write_report
 from sweeps.report.report import make_report
 from sweeps.report.sections.length_curves import length_lines
-from sweeps.report.sentence_cards import diff_parts, sentence_cards, words_of
+from sweeps.report.sentence_cards import hypothesis_parts, reference_parts, sentence_cards, words_of
 from sweeps.report.terminal import print_findings
 from sweeps.tasks.compare import build_comparison
 from tests.helpers.run_folders import (
@@ -258,17 +258,29 @@ def test_without_sentences_of_a_readable_length_the_shortest_comes_first(tmp_pat
 
 @pytest.mark.long
 def test_cards_underline_what_the_reference_has_not_at_that_place():
-    assert diff_parts("a b b c e", "a b c d e", PLAIN) == [
+    assert hypothesis_parts("a b b c e", "a b c d e", PLAIN) == [
         ("a b ", ""),
         ("b", "wrong"),
         (" c e", ""),
     ]
-    assert diff_parts("x y", "a", PLAIN) == [("x y", "wrong")]
-    assert diff_parts("", "a", PLAIN) == []
+    assert hypothesis_parts("x y", "a", PLAIN) == [("x y", "wrong")]
+    assert hypothesis_parts("", "a", PLAIN) == []
+
+
+def test_words_of_a_reference_are_marked_that_no_translation_has():
+    assert reference_parts("a b c d", ["a x", "a d"], PLAIN) == [
+        ("a ", ""),
+        ("b c", "missed"),
+        (" d", ""),
+    ]
+    assert reference_parts("a b", ["b", "a"], PLAIN) == [("a b", "")]
+    assert reference_parts("a b", [""], PLAIN) == [("a b", "missed")]
+    repeats = "b c d e b c d e b c d e"
+    assert reference_parts("a b c d e", [repeats], PLAIN) == [("a", "missed"), (" b c d e", "")]
 
 
 def test_parts_are_cut_into_words_as_a_map_has_them():
-    parts = diff_parts(" a bx  b\u00a0c e", "a b c d e", PLAIN)
+    parts = hypothesis_parts(" a bx  b\u00a0c e", "a b c d e", PLAIN)
     words = words_of(parts)
     assert ["".join(text for text, _ in word) for word in words] == ["a", "bx", "b", "c", "e"]
     assert words[0] == [("a", "")]
