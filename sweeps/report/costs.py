@@ -36,6 +36,7 @@ def cost_findings(comparison: Comparison, best: System) -> Iterator[Finding]:
     peak = max(result.peak_memory_mib or 0 for result in trained)
     memory = f"; no process took more than {peak:,.0f} MiB of memory" if peak else ""
     yield Finding(
+        "Cost",
         f"Training{hardware(trained)} took {in_words(times)}; the models have {size} "
         f"parameters{memory}",
         f"{'means over seeds, ' if several else ''}no test; jobs side by side slow each other",

@@ -23,6 +23,8 @@ EXPLAINING = (TranslationKind.UNKNOWN, TranslationKind.SHORT, TranslationKind.LO
 """Kinds that may explain a fall; without the wrong words nothing would be left but right ones."""
 LEAST_SHARE, LEAST_PART = 10.0, 0.5
 """Percentage of the longest translations, and part of the fall, that a kind must account for."""
+BESIDE = "encoder states know their neighbours, so weight beside the right word can serve as well"
+"""Why a system may translate well with wrong links."""
 MOST_EXPLAINED = 3  # most systems whose fall is explained
 SAID = {
     TranslationKind.UNKNOWN: "have an unknown word at about the right length",
@@ -56,6 +58,7 @@ def disagreements(group: GroupTests, tested: Mapping[str, SignificanceTests]) ->
         claims = "; ".join(claim for claim, _ in found)
         floor = max(tests.floor for tests in others_tested.values())
         yield Finding(
+            "Other scores",
             f"{quote(best)}, which has the highest BLEU, is not first on every score: {claims}",
             f"paired bootstrap and randomisation, {p_statement(max(p for _, p in found), floor)} "
             "(Holm, over all tests of a score)",
@@ -82,10 +85,12 @@ def right_links(group: GroupTests) -> Iterator[Finding]:
         return
     also = ", whose BLEU is the highest, also has" if least == best else " has"
     whose = "" if least == best else ", whose BLEU is the highest,"
+    beside = "" if least == best else f"; {BESIDE}"
     yield Finding(
+        "Attention",
         f"{quote(least)}{also} the lowest alignment error, {format_estimate(errors[least], 1)}%; "
         f"{quote(worse)}{whose} has {format_estimate(errors[worse], 1)}%",
-        "lower is better; the intervals do not overlap",
+        f"lower is better; the intervals do not overlap{beside}",
     )
 
 
@@ -180,6 +185,7 @@ def explained_falls(failures: FailureShares, group: EvalGroup) -> Iterator[Findi
         )
         said = _said(failures, group, each)
         yield Finding(
+            "Failures",
             f"At {named(each.last)}, {after} of the translations by {quote(each.system)} {said} "
             f"(at {named(each.first)}: {before}); without them, its BLEU there would be {without} "
             f"rather than {end} (at {named(each.first)}: {start})",

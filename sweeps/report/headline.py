@@ -17,12 +17,14 @@ from sweeps.report.group_tests import BLEU, WHOLE, GroupTests, LengthLead, below
 
 LISTED = 4  # most systems that a sentence lists
 COMPARED = 5  # most systems whose falls the answer compares
+HIGHEST, BY_LENGTH = "Highest BLEU", "By length"  # topics
 
 
 @dataclass(frozen=True)
 class Finding:
     """A sentence about the systems, and the test that stands behind the sentence."""
 
+    topic: str  # what the sentence is about, in a word or two
     claim: str
     test: str
     short: str = ""
@@ -30,7 +32,9 @@ class Finding:
 
     def on(self, part: str) -> "Finding":
         """Return the finding, said of one of several test sets."""
-        return Finding(f"On {part}: {self.claim[:1].lower()}{self.claim[1:]}", self.test)
+        return Finding(
+            self.topic, f"On {part}: {self.claim[:1].lower()}{self.claim[1:]}", self.test
+        )
 
     def __str__(self) -> str:
         """Return both in one line."""
@@ -74,11 +78,13 @@ def _best(group: GroupTests) -> Iterator[Finding]:
     if not behind:
         least = min(tested.values(), key=lambda lead: lead.p_bootstrap_holm)
         nothing = "No system is shown to have a higher BLEU than another"
-        yield Finding(f"{nothing}: {_scored(group, group.ranked)}", group.tested(least), nothing)
+        claim = f"{nothing}: {_scored(group, group.ranked)}"
+        yield Finding(HIGHEST, claim, group.tested(least), nothing)
         return
     lead = tested[behind[0]]
     if alike:
         yield Finding(
+            HIGHEST,
             f"The highest BLEU have {_scored(group, [best, *alike])}, whose order is not shown; "
             f"the first has {size(lead)} more than {quote(behind[0])}, the next"
             f"{_without_a_model(group)}",
@@ -89,6 +95,7 @@ def _best(group: GroupTests) -> Iterator[Finding]:
         return
     next_of = ", the next" if len(behind) > 1 else ""
     yield Finding(
+        HIGHEST,
         f"{quote(best)} has the highest BLEU on the whole test set, "
         f"{format_estimate(group.bleu(best), 1)}: {size(lead)} more than "
         f"{quote(behind[0])}{next_of}{_without_a_model(group)}",
@@ -142,7 +149,7 @@ def _lengths(
         ahead, behind = group.ranked[0], group.ranked[-1]
         if leading := _leading(group, ahead, behind):
             test = f"{group.tested(*(each for _, each in leading))} in each length group"
-            yield Finding(_ahead(group, ahead, behind, leading), test)
+            yield Finding(BY_LENGTH, _ahead(group, ahead, behind, leading), test)
         return
     gaining, losing = group.contest
     first, last = group.bounds[0], group.bounds[-1]
@@ -162,18 +169,20 @@ def _lengths(
         f"{_change(group, losing)}; BLEU of {quote(gaining)} {_change(group, gaining)}"
     )
     if not leading:
-        yield Finding(claim, test)
+        yield Finding(BY_LENGTH, claim, test)
         return
-    claim += f". {_ahead(group, gaining, losing, leading)}"
+    lead = _ahead(group, gaining, losing, leading)
     test += f"; each length group: {group.tested(*(each for _, each in leading))}"
     plain = [each for each in group.ranked if each.name in without_attention]
     over = f"From {first.label} to {group.named(last)}"
     found = _falls_with_attention(group, plain[0], over, note) if len(plain) == 1 else None
     if found and len(group.ranked) > 2:
         yield found
-        yield Finding(claim, test)
+        yield Finding("Largest contrast", lead, test)
         return
-    yield Finding(claim, test, found.short if found else _falls(group, over))
+    yield Finding(
+        BY_LENGTH, f"{claim}. {lead}", test, found.short if found else _falls(group, over)
+    )
 
 
 def _crossing(group: GroupTests) -> Iterator[Finding]:
@@ -191,6 +200,7 @@ def _crossing(group: GroupTests) -> Iterator[Finding]:
         return
     other, ahead, behind = max(found, key=lambda each: _value(each[1]) - _value(each[2]))
     yield Finding(
+        "Crossing curves",
         f"The curves of {quote(best)} and {quote(other)} cross: {quote(other)} is ahead by "
         f"{size(ahead[1])} at {group.named(ahead[0])}, and behind by {size(behind[1])} at "
         f"{group.named(behind[0])}",
@@ -271,7 +281,7 @@ def _falls_with_attention(group: GroupTests, plain: System, over: str, note: str
     changes = [f"that of {quote(each)} {_change(group, each)}" for each in others]
     claim = f"{over}{note}, {in_words([first, *changes])}"
     test = _tested_trends(group, plain, {each: real[each.name] for each in less})
-    return Finding(claim, test, _shares_lost(group, plain, others, less, over))
+    return Finding(BY_LENGTH, claim, test, _shares_lost(group, plain, others, less, over))
 
 
 def _tested_trends(group: GroupTests, plain: System, trends: Mapping[System, Trend]) -> str:

@@ -30,13 +30,15 @@ def learning_findings(comparison: Comparison, best: System) -> Iterator[Finding]
     gains, falls = (_shares(comparison, key) for key in ("source_gain", "fall"))
     if best in gains and len(gains) > 1:
         yield Finding(
-            "The right source instead of another sentence's takes off the validation loss: "
-            f"{_listed(gains, best)}. Who gains little makes little use of the source",
+            "Use of the source",
+            "With its own source instead of another sentence's, the validation loss is lower by "
+            f"{_listed(gains, best)}. A system that gains little hardly uses the source",
             _how(gains),
         )
     if best in falls and len(falls) > 1:
         yield Finding(
-            "With more training: the last doubling of the budget took off the validation loss "
+            "More training",
+            "With the last doubling of the budget, the validation loss fell by "
             f"{_listed(falls, best)}. {_outlook(falls, best)}",
             _how(falls),
         )

@@ -8,7 +8,7 @@ from lightning_modules.metrics.lengths import THIN, Bounds
 from sweeps.comparison.evaluation import Evaluation
 from sweeps.comparison.numbers import format_estimate, format_number, in_words
 from sweeps.report.group_tests import BLEU, below
-from sweeps.report.headline import Finding
+from sweeps.report.headline import BY_LENGTH, Finding
 
 TEST = "a single run; another may come out otherwise"
 
@@ -36,7 +36,7 @@ def run_headline(evaluation: Evaluation) -> list[Finding]:
             better = f"; the {best}, without a model, has {shown[best]}"
         with_each = [f"{bleu} with the {label}" for label, bleu in shown.items()]
         claim += f"; without a model, {in_words(with_each)}"
-    found = [Finding(claim, TEST, short + better)]
+    found = [Finding("BLEU", claim, TEST, short + better)]
     known = {
         bounds: score
         for bounds in evaluation.bounds
@@ -70,7 +70,7 @@ def _by_length(
         claim += f"; the largest clear fall is {where}, by {format_number(most, 1)}"
     ends = [format_number(known[each].value, 1) for each in (first, last)]
     short += f" ({ends[0]} at {named(first)}, {ends[1]} at {named(last)})"
-    return Finding(claim, TEST, short + better)
+    return Finding(BY_LENGTH, claim, TEST, short + better)
 
 
 def _shown(score: Estimate) -> str:

@@ -56,13 +56,14 @@ function chooser(title, of, options, usual) {
 }
 
 class SystemPanel { // the map and the words of one system
-  constructor({label, bleu, words, map, note}, name, redraw) {
+  constructor({label, bleu, words, map, note}, named, name, redraw) { // `named`: its name as the page marks it
     Object.assign(this, {label, map, name, cells: []});
+    this.glyph = named?.querySelector(".system")?.dataset.mark;
     this.texts = words.map(parts => parts.map(([text]) => text).join(""));
     this.keys = keysOf(this.texts);
     const {line, buttons} = wordLine(`Translation of ${label}`, words);
     this.buttons = buttons;
-    const title = element("h3", {className: map ? "unseen" : ""}, isolated(label), " ",
+    const title = element("h3", {className: map ? "unseen" : ""}, named?.cloneNode(true) ?? isolated(label), " ",
       element("small", {className: "soft", textContent: `BLEU ${bleu.toFixed(1)}`}));
     this.card = element("section", {}, title);
     if (map) this.card.append(...this.drawingOf(map, redraw));
@@ -99,7 +100,9 @@ class SystemPanel { // the map and the words of one system
     const of = this.layer ? [`layer ${this.layer.value}`, `head ${this.head.value}`] : [];
     const name = [this.name, ...of.map(part => part.replace(" ", ""))].join("-");
     const head = of.map(part => `, ${part}`).join("");
-    await render(this.place, filled(this.map, this.weights, this.place, {head, legend: false}), name);
+    const spec = filled(this.map, this.weights, this.place, {head, legend: false});
+    if (this.glyph) spec.title.text = `${this.glyph} ${spec.title.text}`;
+    await render(this.place, spec, name);
     this.cells = [...this.place.querySelectorAll(".layer_0_marks path")]; // in the order of the data
   }
 
@@ -125,6 +128,7 @@ class SystemPanel { // the map and the words of one system
 class SentenceStrip {
   constructor(look, sentences) {
     Object.assign(this, {look, sentences, links: new Map(), drawing: Promise.resolve()});
+    this.names = new Map([...look.querySelectorAll("template")].map(each => [each.dataset.system, each.content]));
     this.strip = look.querySelector(".strip");
     this.select = look.querySelector("[data-of=sentence]");
     this.select.append(...sentences.map(({number, why}) => new Option(`${number}: ${why}`)));
@@ -167,7 +171,7 @@ class SentenceStrip {
     this.shown("source").replaceChildren(line);
     this.shown("reference").replaceChildren(...marked(reference));
     const panels = translations.map((each, place) =>
-      new SystemPanel(each, `attention-${number}-${place}`, panel => this.draw(panel)));
+      new SystemPanel(each, this.names.get(each.label), `attention-${number}-${place}`, panel => this.draw(panel)));
     this.panels = panels.sort((a, b) => !a.map - !b.map); // maps first, in the order of the systems
     for (const {buttons, keys} of this.panels) {
       buttons.forEach((button, place) => this.links.set(button, {word: keys[place]}));

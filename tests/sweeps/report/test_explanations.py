@@ -14,6 +14,7 @@ from sweeps.comparison.evaluation import evaluate
 from sweeps.comparison.failure_shares import FailureShares, failure_table
 from sweeps.comparison.significance_tables import significance_tests
 from sweeps.report.explanations import (
+    BESIDE,
     LEAST_PART,
     LEAST_SHARE,
     commonest_failures,
@@ -191,5 +192,7 @@ def test_the_attention_that_finds_most_links_is_a_finding(errors, claim):
             estimate=lambda system, bounds, metric: known[system.name],
         ),
     )
-    found = [each.claim for each in right_links(cast(Any, group))]
-    assert found == ([] if claim is None else [claim])
+    found = list(right_links(cast(Any, group)))
+    assert [each.claim for each in found] == ([] if claim is None else [claim])
+    for each in found:  # why the best may have wrong links
+        assert (BESIDE in each.test) == ("also" not in each.claim)

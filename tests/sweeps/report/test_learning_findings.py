@@ -35,13 +35,12 @@ def test_the_use_of_the_source_and_the_last_doubling_are_told_the_largest_first(
         tmp_path, "bahdanau", none=[end(0.1, 0.05), end(0.2, 0.15)], bahdanau=[end(0.3, 0.6, 0.02)]
     )
     assert source == (
-        "The right source instead of another sentence's takes off the validation loss: 60% "
-        "(“bahdanau”) and 10% (“none”). Who gains little makes little use of the "
-        "source",
+        "With its own source instead of another sentence's, the validation loss is lower by 60% "
+        "(“bahdanau”) and 10% (“none”). A system that gains little hardly uses the source",
         "no test: standard errors over sentences of at most 2.0%",
     )
     assert more[0] == (
-        "With more training: the last doubling of the budget took off the validation loss 30% "
+        "With the last doubling of the budget, the validation loss fell by 30% "
         "(“bahdanau”) and 15% (“none”). No other system learned faster at the "
         "end than “bahdanau”, the best"
     )
@@ -59,7 +58,7 @@ def test_the_order_may_change_where_another_loss_falls_faster_beyond_its_errors(
 def test_of_many_systems_the_ends_and_the_best_are_told(tmp_path):
     runs = {name: [end(0.1 + place / 10)] for place, name in enumerate(MANY)}
     [(claim, _)] = told(tmp_path, "luong", **runs)
-    listed = claim.partition("validation loss ")[2].partition(". ")[0]
+    listed = claim.partition("loss fell by ")[2].partition(". ")[0]
     assert re.findall(r"\d+%", listed) == ["60%", "30%", "10%"]
     assert "“luong”" in listed
 
