@@ -69,6 +69,8 @@ def style_of(width: Width) -> Style:
 
 Chart = alt.Chart | alt.LayerChart | alt.FacetChart | alt.ConcatChart
 Described = TypeVar("Described", bound=Chart)
+Spec = dict[str, Any]
+"""A chart as Vega-Lite describes it."""
 
 
 class SharedData(alt.Data):
@@ -84,7 +86,7 @@ def data_of(rows: Iterable[Mapping[str, object]]) -> SharedData:
         return SharedData(values=list(rows))
 
 
-def as_spec(chart: Chart) -> dict[str, Any]:
+def as_spec(chart: Chart) -> Spec:
     """Return the chart as Vega-Lite; Altair checked its parts when they were made.
 
     Legends stand one below the other. Altair does not know this setting of Vega.

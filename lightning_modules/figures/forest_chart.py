@@ -10,8 +10,8 @@ import altair as alt
 from lightning_modules.figures.charts import GREY, Chart, Style, Width, data_of, style_of, tooltip
 from lightning_modules.figures.lines import finish_chart
 from lightning_modules.figures.palette import COLOURS
-from lightning_modules.figures.system_looks import LINE_HEIGHT, LONGEST_LABEL, renamed
-from lightning_modules.figures.text_sizes import fitted
+from lightning_modules.figures.system_looks import LINE_HEIGHT, LONGEST_LABEL, legend_width, renamed
+from lightning_modules.figures.text_sizes import fitted, text_width
 
 LOOKS = {
     "supported": (COLOURS[1], "circle"),
@@ -86,14 +86,17 @@ def forest_chart(effects: Sequence[Effect], width: Width) -> Chart:
         wide, narrow_lines = (_lines_by_claim(effects, each) for each in (WIDE_LINE, NARROW_LINE))
         axis.labelExpr = f"({ROOM} ? {wide} : {narrow_lines})[datum.label]"
     y = alt.Y("claim:N", sort=claims, title=None, scale=alt.Scale(domain=claims), axis=axis)
-    layers = [
-        *_rules(),
-        *_effects(y, style, page, 2 if narrow else len(LOOKS), _explained(effects)),
-        _published(y, style),
-    ]
+    explained, fitting = _explained(effects), None
+    if width != "container":
+        names = [line for each in claims for line in lines.get(each, [each])]
+        room = width - max(text_width(name, style.type) for name in names) - style.type
+        rows_of = range(1, len(explained) + 1)
+        fits = [n for n in rows_of if legend_width(list(explained), n, style.type) <= room]
+        fitting = max(fits, default=1)
+    layers = [*_rules(), *_effects(y, style, fitting, explained, narrow), _published(y, style)]
     chart = alt.layer(*layers, data=data_of(rows))
     subject = f"Forest plot of {len(effects)} effects."
-    note = NOTE + (ABOUT_PUBLISHED if PUBLISHED in _explained(effects) else "")
+    note = NOTE + (ABOUT_PUBLISHED if PUBLISHED in explained else "")
     drawn = finish_chart(chart, width, note, "", subject, _details(effects))
     row = (ROW if page else NAMED_ROW) * style.type
     if lines:
@@ -136,12 +139,20 @@ def _rules() -> Iterator[Chart]:
 
 
 def _effects(
-    y: alt.Y, style: Style, page: bool, fitting: int, explained: Mapping[str, tuple[str, str]]
+    y: alt.Y,
+    style: Style,
+    fitting: int | None,
+    explained: Mapping[str, tuple[str, str]],
+    narrow: bool,
 ) -> tuple[Chart, Chart]:
-    """Return the intervals, and the marks on them; a file's legend has ``fitting`` columns."""
+    """Return the intervals, and the marks on them.
+
+    The legend of a file has ``fitting`` columns; without, the chart is that of a page.
+    """
+    page = fitting is None
     colours, shapes = ([look[part] for look in explained.values()] for part in (0, 1))
     in_row = len(explained) if len(explained) < 6 else len(LOOKS)
-    columns = alt.ExprRef(f"{ROOM} ? {in_row} : 1") if page else fitting
+    columns = alt.ExprRef(f"{ROOM} ? {in_row} : 1") if fitting is None else fitting
     legend = alt.Legend(orient="top", title=None, columns=columns)
     numbers = {"effect": "effect", "low": "95% from", "high": "to"}
     scales = [alt.Scale(domain=list(explained), range=looks) for looks in (colours, shapes)]
@@ -153,7 +164,7 @@ def _effects(
         base = base.encode(href=alt.Href("href:N"))
     x = alt.X(
         "low:Q",
-        title=TITLE_IN_LINES if page else TITLE if fitting == len(LOOKS) else "Effect ÷ margin",
+        title=TITLE_IN_LINES if page else "Effect ÷ margin" if narrow else TITLE,
         scale=alt.Scale(type="symlog", constant=1, nice=False, padding=8),
         axis=alt.Axis(values=[*TICKS], grid=False, labelOverlap=True),
     )

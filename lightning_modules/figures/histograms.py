@@ -79,9 +79,10 @@ DASHES = ([1, 0], [4, 3])  # lines of the source side, and of the target side
 
 
 def length_histogram(
-    statistics: CorpusStatistics, languages: tuple[str, str], title: str, width: Width
+    statistics: CorpusStatistics, languages: tuple[str, str], corpus: str, width: Width
 ) -> Chart:
     """Draw the share of sentences against their length in words, a line for each split and side."""
+    title = f"Sentence lengths of the corpus {corpus}"
     sides = [f"{side} ({code})" for side, code in zip(("source", "target"), languages, strict=True)]
     splits = list(statistics.splits)
     labels = bin_labels(statistics.bins)

@@ -48,7 +48,7 @@ def legend_of(
     short = short_labels(labels, width)
     shown = [short[label] for label in labels]
     by_columns = {
-        columns: _width(shown, columns, style.type) for columns in range(1, len(shown) + 1)
+        columns: legend_width(shown, columns, style.type) for columns in range(1, len(shown) + 1)
     }
     limit = 0.0
     if width == "container":
@@ -86,7 +86,7 @@ def short_labels(labels: Iterable[str], width: Width) -> dict[str, str]:
     )
 
 
-def _width(labels: Sequence[str], columns: int, type: float) -> float:
+def legend_width(labels: Sequence[str], columns: int, type: float) -> float:
     """Return the width of a legend with as many columns, each as wide as its widest label."""
     widest = [
         max(text_width(label, type) for label in labels[column::columns])

@@ -30,7 +30,7 @@ from lightning_modules.runs.settings import (
 from lightning_modules.training.budgets import find_kind, kind_of, plateau_of
 
 State = Literal["held", "differs by design", "not known", "NOT HELD"]
-MARKS: dict[State, str] = {"held": "✓", "differs by design": "◆", "not known": "?", "NOT HELD": "✗"}
+MARKS: dict[State, str] = {"held": "✓", "differs by design": "≠", "not known": "?", "NOT HELD": "✗"}
 """Signs before the states, for readers who see no colours."""
 PARAMETER_TOLERANCE = 0.10
 """Largest relative difference of parameters between variants that were not matched in size."""

@@ -29,7 +29,7 @@ from sweeps.report.explanations import (
 )
 from sweeps.report.group_tests import GroupTests, group_tests, quote
 from sweeps.report.headline import Finding, ahead_without_a_model, answer, headline
-from sweeps.report.learning_findings import learning_findings
+from sweeps.report.learning_findings import learning_findings, little_use
 from sweeps.report.run_headline import run_headline
 from sweeps.report.sentence_cards import Examples, example_sentences
 
@@ -199,6 +199,11 @@ class Findings:
         return commonest_failures(self.failures, self.evaluation.groups[0])
 
     @property
+    def clue(self) -> str | None:
+        """The system that hardly uses its source, in a sentence; None without one."""
+        return little_use(self.comparison)
+
+    @property
     def weak(self) -> str | None:
         """The systems that have learned too little, in a sentence; None if all or none have."""
         weak = list(map(quote, self.too_weak))
@@ -206,9 +211,13 @@ class Findings:
             return None
         named = in_words(weak) if len(weak) <= MOST_WEAK else f"{len(weak)} systems"
         have, their = ("has", "its") if len(weak) == 1 else ("have", "their")
-        why = ", or ".join(HEADINGS[kind] for kind in HEADINGS if kind in self._alarming)
-        said = f"{WEAK} {named} {have} learned too little ({why})"
+        said = f"{WEAK} {named} {have} learned too little ({self.why_weak})"
         return f"{said}: {their} scores and falls say little."
+
+    @property
+    def why_weak(self) -> str:
+        """What says that systems have learned too little."""
+        return ", or ".join(HEADINGS[kind] for kind in HEADINGS if kind in self._alarming)
 
     @property
     def behind(self) -> str | None:
@@ -221,11 +230,12 @@ class Findings:
         [group] = self.group_tests
         if (ahead := ahead_without_a_model(group)) is None:
             return None
-        scores = [ahead[1], group.bleu(group.ranked[0]).value]
-        floor, best = (format_number(score, 1) for score in scores)
+        best = group.ranked[0]
+        scores = [ahead[1], group.bleu(best).value]
+        floor, reached = (format_number(score, 1) for score in scores)
         return (
-            f"No system reaches the {ahead[0]}, which has no model, on the whole test set "
-            f"(BLEU {floor}; the best system {best})."
+            f"The best, {quote(best)} (BLEU {reached} on the whole test set), does not reach the "
+            f"{ahead[0]} ({floor}), which has no model."
         )
 
     @property

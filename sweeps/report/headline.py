@@ -178,7 +178,9 @@ def _lengths(
     found = _falls_with_attention(group, plain[0], over, note) if len(plain) == 1 else None
     if found and len(group.ranked) > 2:
         yield found
-        yield Finding("Largest contrast", lead, test)
+        crossed = _crossed(group)
+        if crossed is None or {group.ranked[0], crossed[0]} != {gaining, losing}:
+            yield Finding("Largest contrast", lead, test)
         return
     yield Finding(
         BY_LENGTH, f"{claim}. {lead}", test, found.short if found else _falls(group, over)
@@ -187,6 +189,20 @@ def _lengths(
 
 def _crossing(group: GroupTests) -> Iterator[Finding]:
     """Name the system that is ahead of the best one at some lengths, and behind at others."""
+    if (found := _crossed(group)) is None:
+        return
+    best, (other, ahead, behind) = group.ranked[0], found
+    yield Finding(
+        "Crossing curves",
+        f"The curves of {quote(best)} and {quote(other)} cross: {quote(other)} is ahead by "
+        f"{size(ahead[1])} at {group.named(ahead[0])}, and behind by {size(behind[1])} at "
+        f"{group.named(behind[0])}",
+        group.tested(ahead[1], behind[1]),
+    )
+
+
+def _crossed(group: GroupTests) -> tuple[System, LengthLead, LengthLead] | None:
+    """Return the system whose curve crosses that of the best most, and its two widest leads."""
     best, *others = group.ranked
     found = [
         (other, most_ahead, most_behind)
@@ -196,16 +212,7 @@ def _crossing(group: GroupTests) -> Iterator[Finding]:
         and differ((most_behind := min(by_length, key=_value))[1])
         and _value(most_behind) < 0
     ]
-    if not found:
-        return
-    other, ahead, behind = max(found, key=lambda each: _value(each[1]) - _value(each[2]))
-    yield Finding(
-        "Crossing curves",
-        f"The curves of {quote(best)} and {quote(other)} cross: {quote(other)} is ahead by "
-        f"{size(ahead[1])} at {group.named(ahead[0])}, and behind by {size(behind[1])} at "
-        f"{group.named(behind[0])}",
-        group.tested(ahead[1], behind[1]),
-    )
+    return max(found, key=lambda each: _value(each[1]) - _value(each[2]), default=None)
 
 
 def _value(found: LengthLead) -> float:

@@ -14,7 +14,7 @@ import vl_convert
 from jinja2 import Environment, PackageLoader
 from markupsafe import Markup, escape
 
-from lightning_modules.figures.charts import Chart, as_spec
+from lightning_modules.figures.charts import Chart, Spec, as_spec
 from lightning_modules.figures.heat_map import BLUES, ORANGE
 from lightning_modules.figures.ladder_chart import DataChart
 from lightning_modules.figures.palette import looks_of
@@ -34,7 +34,7 @@ MOST_ROWS = 100  # most rows of a table on the page, so that the page can be mai
 
 def render_page(
     template: str,
-    figures: Mapping[str, Chart | DataChart],
+    figures: Mapping[str, Chart | DataChart | Spec],
     files: Mapping[str, str],
     data: Mapping[str, Any] = MappingProxyType({}),
     systems: Mapping[str, str] = MappingProxyType({}),
@@ -46,13 +46,16 @@ def render_page(
     scripts, by the ids of elements; ``systems`` are the labels of its systems by name, which get
     their marks; ``shown`` are variables of the template.
     """
-    specs = {
-        name: chart.spec if isinstance(chart, DataChart) else as_spec(chart)
-        for name, chart in figures.items()
-    }
+    specs = {name: _spec_of(chart) for name, chart in figures.items()}
     elements = {"figures": specs, "tables": files, **data}
     made = environment(systems).get_template(template)
     return made.render(vega=vega(), data=elements, **shown)
+
+
+def _spec_of(chart: Chart | DataChart | Spec) -> Spec:
+    if isinstance(chart, dict):
+        return chart
+    return chart.spec if isinstance(chart, DataChart) else as_spec(chart)
 
 
 def environment(systems: Mapping[str, str] = MappingProxyType({})) -> Environment:
@@ -171,8 +174,8 @@ def page_cells(table: Table) -> list[list[PageCell]]:
 
 def _page_cell(column: Column, cell: Cell, leads: bool) -> PageCell:
     shown = column.shown(cell)
-    if isinstance(cell, Estimate):  # broken after its value and its interval alone
-        shown = shown.replace(", ", ",\u00a0").replace("± ", "±\u00a0")
+    if isinstance(cell, Estimate):  # its interval beneath, broken before its deviation alone
+        shown = shown.replace(", ", ",\u00a0").replace("± ", "±\u00a0").replace(" [", "\n[")
     value = cell.value if isinstance(cell, Estimate) else cell
     return PageCell(column.kind, shown, "" if value is None else value, leads)
 
@@ -219,7 +222,7 @@ def render_report(report: Report) -> str:
     top, names = PageTop(report.findings), [section.name for section in sections]
     return render_page(
         "report.html.j2",
-        figures=report.page_figures,
+        figures=report.page_specs,
         files=files,
         data=data,
         systems=labels,

@@ -13,6 +13,7 @@ from sweeps.report.group_tests import quote
 from sweeps.report.headline import Finding
 
 LISTED = 5  # most systems of which a sentence tells the share
+LITTLE = 0.7  # of the next system's share, up to which a system makes little use of the source
 
 
 class Share(NamedTuple):
@@ -42,6 +43,21 @@ def learning_findings(comparison: Comparison, best: System) -> Iterator[Finding]
             f"{_listed(falls, best)}. {_outlook(falls, best)}",
             _how(falls),
         )
+
+
+def little_use(comparison: Comparison) -> str | None:
+    """Say that one system makes much less of the source than all others; None where none does."""
+    gains = _shares(comparison, "source_gain")
+    if len(gains) < 2:
+        return None
+    *others, next_to_least, least = gains
+    if gains[least].value > LITTLE * gains[next_to_least].value:
+        return None
+    rest = dict.fromkeys(f"{gains[each].value:.0%}" for each in (next_to_least, *others[:1]))
+    return (
+        f"A clue to why: {quote(least)} makes little use of the source, which takes "
+        f"{gains[least].value:.0%} off its loss (the others: {' to '.join(rest)})."
+    )
 
 
 def _shares(comparison: Comparison, key: Literal["source_gain", "fall"]) -> dict[System, Share]:

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from datamodules.errors import UserError, validated
 from datamodules.plugs import find_plug, in_own_file, make_plug
-from lightning_modules.figures.charts import Chart
+from lightning_modules.figures.charts import Chart, Spec, as_spec
 from lightning_modules.figures.picture_files import NARROW, FigureWidths
 from sweeps.comparison.tables import Table
 from sweeps.report.findings import Findings
@@ -61,6 +61,12 @@ class Part:
     def page_figures(self) -> dict[str, Chart]:
         """The figures of the page, as wide as the page."""
         return self._checked(self.section.page_figures)
+
+    @cached_property
+    def page_specs(self) -> dict[str, Spec]:
+        """The figures of the page as Vega-Lite describes them."""
+        with self.errors_in_one_line():
+            return {name: as_spec(chart) for name, chart in self.page_figures.items()}
 
     @property
     def _is_ours(self) -> bool:
@@ -114,9 +120,9 @@ class Report:
         return _join((part.setting, part.figures) for part in self.parts)
 
     @cached_property
-    def page_figures(self) -> dict[str, Chart]:
-        """The figures of the page, by name."""
-        return _join((part.setting, part.page_figures) for part in self.parts)
+    def page_specs(self) -> dict[str, Spec]:
+        """The figures of the page as Vega-Lite describes them, by name."""
+        return _join((part.setting, part.page_specs) for part in self.parts)
 
 
 def make_report(findings: Findings, settings: ReportSettings) -> Report:

@@ -132,10 +132,10 @@ def _write(
 ) -> None:
     found, statistics = summary.data, summary.data.statistics
     assert statistics is not None
-    languages, title = (found.source, found.target), f"Lengths of {found.name}"
+    languages = found.source, found.target
     write_tables(tables, folder / TABLES)
     save_figures(
-        lambda width: {HISTOGRAM: length_histogram(statistics, languages, title, width)},
+        lambda width: {HISTOGRAM: length_histogram(statistics, languages, found.name, width)},
         widths,
         folder / FIGURES,
     )
@@ -148,7 +148,7 @@ def data_page(summary: DataSummary, tables: Sequence[Table], given: str) -> Task
     assert found.statistics is not None
     corpora, splits, *cleaned = tables
     languages = found.source, found.target
-    chart = length_histogram(found.statistics, languages, f"Lengths of {found.name}", "container")
+    chart = length_histogram(found.statistics, languages, found.name, "container")
     pairs = [
         {
             "Pair": f"{each.id:,}",

@@ -46,7 +46,7 @@ class Corpora(Section):
     def figures(self, width: Width) -> Mapping[str, Chart]:
         return {
             f"{HISTOGRAM}{ending}": length_histogram(
-                data.statistics, (data.source, data.target), f"Lengths of {data.name}", width
+                data.statistics, (data.source, data.target), data.name, width
             )
             for data, ending in self._named
             if data.statistics

@@ -8,7 +8,7 @@ from typing_extensions import override
 from lightning_modules.figures.charts import Chart, Width
 from lightning_modules.figures.heat_map import attention_panels
 from sweeps.comparison.numbers import format_number, in_words
-from sweeps.report.explanations import AER
+from sweeps.report.explanations import AER, BESIDE
 from sweeps.report.group_tests import quote
 from sweeps.report.sections import Section
 
@@ -41,9 +41,10 @@ class SideBySide(Section):
             shown.append(f"{format_number(known[system], 1)}%{of}")
         if not shown:
             return None
-        return (
-            f"Alignment error on the whole test set, 0% if all links are right: {in_words(shown)}."
+        said = (
+            f"Alignment error on the whole test set, 0% if all links are right: {in_words(shown)}"
         )
+        return f"{said}." if self.findings.alone else f"{said} ({BESIDE})."
 
     @override
     def figures(self, width: Width) -> Mapping[str, Chart]:

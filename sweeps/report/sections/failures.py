@@ -50,8 +50,9 @@ class Failures(Section):
 
     @property
     def keys(self) -> list[tuple[str, str, str]]:
-        """Colour, name and definition of each kind."""
-        return [(LOOKS[kind][0], kind.label, DEFINITIONS[kind]) for kind in TranslationKind]
+        """Colour, name and definition of each kind, the highest band first."""
+        kinds = list(TranslationKind)[::-1]
+        return [(LOOKS[kind][0], kind.label, DEFINITIONS[kind]) for kind in kinds]
 
     @property
     @override

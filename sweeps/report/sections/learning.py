@@ -18,7 +18,7 @@ from lightning_modules.figures.charts import (
     highlighting,
     style_of,
 )
-from lightning_modules.figures.lines import finish_chart, looks_scales, rounded_out
+from lightning_modules.figures.lines import MARGIN, finish_chart, looks_scales, rounded_out
 from lightning_modules.figures.system_looks import end_labels, labels_fit, legend_of, letter_colours
 from lightning_modules.figures.text_sizes import fitted
 from lightning_modules.metrics.systems import System
@@ -235,20 +235,20 @@ def _figure(
     """Draw the columns of each run as lines against the pace; training losses are dashed."""
     columns, unit = MEASURES[measure], UNITS[measure]
     points, style, losses = _points(rows, pace, columns), style_of(width), len(columns) > 1
-    ends, x_ends = (
-        rounded_out(min(values), max(values)) if values else (0.0, 1.0)
-        for values in ([point[key] for point in points] for key in ("value", pace))
-    )
+    values = [point["value"] for point in points]
+    ends = rounded_out(min(values), max(values)) if values else (0.0, 1.0)
+    x_end = max((point[pace] for point in points), default=1.0)
     colour, shape, _ = looks_scales(labels)
     labelled = labels_fit(labels, width)
     y_title = fitted(unit, style.height, style.type)
-    legend = legend_of(list(labels.values()), width, labelled, y_title)
+    several = len(labels) > 1
+    legend = legend_of(list(labels.values()), width, labelled, y_title) if several else None
     highlighted, clear = highlighting("system")
     # Vega complains about a scale without ends where a narrow card leaves the labels of lines out.
     x = alt.X(
         f"{pace}:Q",
         title=TITLES[pace],
-        scale=alt.Scale(domain=list(x_ends), nice=False),
+        scale=alt.Scale(domain=[0, (1 + MARGIN) * x_end], nice=False),
         axis=alt.Axis(grid=False, tickCount=6, format="~s"),
     )
     base = (

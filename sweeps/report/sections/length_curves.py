@@ -25,8 +25,10 @@ from lightning_modules.metrics.lengths import THIN, Bounds
 from lightning_modules.metrics.metric import Metric
 from lightning_modules.metrics.systems import System
 from sweeps.comparison.evaluation import Evaluation
+from sweeps.comparison.numbers import in_words
 from sweeps.comparison.score_tables import (
     baselines_in_words,
+    baselines_note,
     by_length,
     main_tables,
     origin,
@@ -66,7 +68,7 @@ class BleuByLength(Section):
             return []
         alarms, weak = self.findings.alarms, self.findings.too_weak
         said = [PageTop(self.findings).setting]
-        said += [f"{WEAK}: learned too little."] if weak else []
+        said += [f"{WEAK}: learned too little ({self.findings.why_weak})."] if weak else []
         if alarms and alarms.improved and alarms.runs > 1:
             said.append(f"{alarms.improving_in_short}.")
         marks = {system.name: WEAK for system in weak}
@@ -118,11 +120,14 @@ def _curves(
 ) -> dict[str, Chart]:
     words = evaluation.scoring.unit.endswith("words")
     limits = findings.comparison.train_limits if words else ()
-    setting = PageTop(findings).setting
+    said = [PageTop(findings).setting]
+    if weak := [each.label for each in findings.too_weak]:
+        said.append(f"{in_words(weak)} learned too little ({findings.why_weak}).")
     curves: dict[str, Chart] = {}
     for metric in metrics:
         lines = length_lines(evaluation, metric, width, limits, title)
-        lines = replace(lines, note=f"{setting} {lines.note}".strip())
+        named = [baselines_note(evaluation)] if lines.baselines else []
+        lines = replace(lines, note=" ".join(filter(None, [*said, *named, lines.note])))
         curves |= figures_of(f"{metric.name}_by_length{ending}", lines, width)
     return curves
 

@@ -26,7 +26,7 @@ from sweeps.report.group_tests import BLEU, GroupTests
 from sweeps.report.sections import Section
 from sweeps.report.sections.length_curves import length_lines
 
-SYMBOLS = {"better": "▲", "worse": "▼", "alike": "≈"}
+SYMBOLS = {"better": "↑", "worse": "↓", "alike": "≈"}
 
 
 @dataclass(frozen=True)

@@ -109,7 +109,7 @@ def forest(width):
 
 def lengths(width):
     found = CorpusStatistics.model_validate(statistics())
-    return length_histogram(found, ("en", "fr"), "Lengths of grammar", width)
+    return length_histogram(found, ("en", "fr"), "grammar", width)
 
 
 CHARTS = {

@@ -128,8 +128,8 @@ def test_a_translation_without_a_model_above_all_systems_is_named(findings_of):
         assert found.headline[0].claim.endswith(told) == named
         assert (found.behind is not None) == named
         assert not named or re.fullmatch(
-            r"No system reaches the phrase table, which has no model, on the whole test set "
-            r"\(BLEU 100\.0; the best system \d+\.\d\)\.",
+            r"The best, “\w+” \(BLEU \d+\.\d on the whole test set\), does not reach the phrase "
+            r"table \(100\.0\), which has no model\.",
             str(found.behind),
         )
     assert findings_of(run("none", TEXT.references)).behind is None  # in the answer of a run

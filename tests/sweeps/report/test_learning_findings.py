@@ -4,21 +4,26 @@ import re
 
 import pytest
 
-from sweeps.report.learning_findings import learning_findings
+from sweeps.report.learning_findings import learning_findings, little_use
 from tests.helpers.run_folders import findings_of, make_run, result
 
 MANY = ("none", "location", "luong", "local", "transformer", "bahdanau")
 
 
-def told(folder, best, **systems):
-    """Return the claims about runs with such (share, error) of fall and gain, and their tests."""
+def compared(folder, **systems):
+    """Return a comparison of runs whose trainings ended so."""
     runs = []
     for number, (variant, ends) in enumerate(systems.items()):
         for seed, end in enumerate(ends, start=1):
             training = {**result()["training"], "convergence": end}
             place = folder / f"{number}-{seed}"
             runs.append(make_run(place, variant, seed=seed, training=training))
-    comparison = findings_of(runs).comparison
+    return findings_of(runs).comparison
+
+
+def told(folder, best, **systems):
+    """Return what is found about runs whose trainings ended so, and how."""
+    comparison = compared(folder, **systems)
     [system] = [each for each in comparison.by_system if each.name == best]
     return [(each.claim, each.test) for each in learning_findings(comparison, system)]
 
@@ -73,3 +78,18 @@ def test_of_many_systems_the_ends_and_the_best_are_told(tmp_path):
 )
 def test_nothing_is_told_of_one_system_or_without_the_best(tmp_path, systems):
     assert told(tmp_path, "bahdanau", **systems) == []
+
+
+@pytest.mark.parametrize(
+    ("gains", "said"),
+    [
+        ({"none": 0.3, "luong": 0.66, "bahdanau": 0.77}, "“none” .* 30% .*the others: 66% to 77%"),
+        ({"none": 0.3, "bahdanau": 0.77}, "“none” .* 30% .*the others: 77%"),
+        ({"none": 0.6, "luong": 0.66, "bahdanau": 0.77}, None),
+        ({"none": 0.3, "luong": 0.31, "bahdanau": 0.77}, None),
+        ({"none": 0.3}, None),
+    ],
+)
+def test_one_system_may_make_much_less_of_the_source_than_all_others(tmp_path, gains, said):
+    found = little_use(compared(tmp_path, **{name: [end(gain=g)] for name, g in gains.items()}))
+    assert found is None if said is None else re.search(said, found)

@@ -97,7 +97,7 @@ def test_the_badge_counts_the_states_and_a_broken_condition_comes_first(tmp_path
     fair = [make_run(tmp_path / "0", "none", **rates), make_run(tmp_path / "1", "luong")]
     assert [words for _, words in PageTop(findings_of(fair)).badge] == [
         "✓ 18 held",
-        "◆ 1 differs by design (learning rate)",
+        "≠ 1 differs by design (learning rate)",
     ]
     unfair = [*fair, make_run(tmp_path / "2", "transformer", parameters=2_000_000)]
     assert PageTop(findings_of(unfair)).badge[0] == ("NOT HELD", "✗ 1 NOT HELD (parameters)")
@@ -401,6 +401,16 @@ def test_curves_that_cross_are_told():
     for other in ("weak", "falling"):
         told = findings(system("a", "steady"), system("b", other))
         assert not any("cross" in each.claim for each in told)
+
+
+@pytest.mark.parametrize(
+    ("kind", "topic"), [("crossing", "Crossing curves"), ("falling", "Largest contrast")]
+)
+def test_one_sentence_tells_two_systems_apart(kind, topic):
+    """The trend of the systems whose curves cross is told by where they cross."""
+    found = findings(system("a", kind), system("b", "steady"), system("c", "weak"), plain=["a"])
+    both = {"Crossing curves", "Largest contrast"}
+    assert [each.topic for each in found if each.topic in both] == [topic]
 
 
 def test_lengths_beyond_those_of_training_are_told():

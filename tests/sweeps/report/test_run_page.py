@@ -157,7 +157,7 @@ def test_a_comparison_of_one_is_the_page_of_the_run(run, report):
     compared = make_report(findings_of([run]), REPORT)
     assert [part.name for part in compared.parts] == [part.name for part in report.parts]
     assert set(compared.tables) == set(report.tables)
-    assert set(compared.page_figures) == set(report.page_figures)
+    assert set(compared.page_specs) == set(report.page_specs)
 
 
 def test_ten_translations_go_from_short_to_long(report):
@@ -218,13 +218,13 @@ def test_a_run_without_attention_over_its_training_has_no_slider(tmp_path):
 def test_learning_curves_need_what_a_run_has_recorded(tmp_path):
     old = [point.model_copy(update={"learning_rate": None}) for point in curve()]
     made = make_run(tmp_path / "0", history=old)
-    figures = report_of_run(made, REPORT).page_figures
+    figures = report_of_run(made, REPORT).page_specs
     learning = [name for name in figures if name.startswith("learning")]
     assert learning == [
         f"learning_{what}_by_target_tokens" for what in ("bleu", "loss", "gradient")
     ]
     bare = report_of_run(make_run(tmp_path / "1", "none"), REPORT)
-    assert "learning" not in "".join(bare.page_figures)
+    assert "learning" not in "".join(bare.page_specs)
     assert render_report(bare)
 
 

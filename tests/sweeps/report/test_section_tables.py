@@ -154,7 +154,7 @@ def test_every_pair_stands_once_as_the_first_system_minus_the_second():
         "B": [None, None],
     }
     assert [matrix.columns for matrix in matrices] == [["B", "C"]] * 2
-    assert [cell and cell.symbol for cell in whole["A"]] == ["▲", None]
+    assert [cell and cell.symbol for cell in whole["A"]] == ["↑", None]
     assert short["A"][0] == MatrixCell("alike", "−1.00", "[−2.00, 1.00]", "p = 0.0500")
     assert short["A"][0].symbol == "≈"
     [turned] = significance_matrices(family(("a", "b", "all", 65, 2.5, 0.01)), {"b": "B", "a": "A"})

@@ -154,7 +154,7 @@ def show(findings, settings):
     ("name", "words"),
     [
         ("Unfinished", "Unfinished lacks heading"),
-        ("Raising", "Raising fails: KeyError: 'missing'"),
+        ("Raising", "Raising fails: mistaken_sections.py, line 16: KeyError: 'missing'"),
         ("Wordy", "Wordy: tables() gives a str"),
         ("Repeated", "scores is a name of another section"),
         ("BadPage", "BadPage fails: UndefinedError"),
