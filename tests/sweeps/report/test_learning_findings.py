@@ -92,4 +92,4 @@ def test_nothing_is_told_of_one_system_or_without_the_best(tmp_path, systems):
 )
 def test_one_system_may_make_much_less_of_the_source_than_all_others(tmp_path, gains, said):
     found = little_use(compared(tmp_path, **{name: [end(gain=g)] for name, g in gains.items()}))
-    assert found is None if said is None else re.search(said, found)
+    assert found is None if said is None else re.search(said, found or "")
