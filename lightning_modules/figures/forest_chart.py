@@ -152,7 +152,7 @@ def _effects(
     page = fitting is None
     colours, shapes = ([look[part] for look in explained.values()] for part in (0, 1))
     in_row = len(explained) if len(explained) < 6 else len(LOOKS)
-    columns = alt.ExprRef(f"{ROOM} ? {in_row} : 1") if fitting is None else fitting
+    columns = fitting or alt.ExprRef(f"{ROOM} ? {in_row} : 1")
     legend = alt.Legend(orient="top", title=None, columns=columns)
     numbers = {"effect": "effect", "low": "95% from", "high": "to"}
     scales = [alt.Scale(domain=list(explained), range=looks) for looks in (colours, shapes)]

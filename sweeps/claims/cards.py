@@ -220,7 +220,7 @@ def _limit(each: Extrapolation) -> str:
     seen = format_number(test.seen, DECIMALS)
     foretold = format_effect(test.foretold, test.interval)
     return (
-        f"{limit}; from the smaller budgets, the largest was foretold as {foretold}, and has {seen}"
+        f"{limit}; from the smaller budgets, {foretold} is expected at the largest; it has {seen}"
     )
 
 

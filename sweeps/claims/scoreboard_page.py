@@ -46,7 +46,7 @@ DECIDED = [str(outcome) for outcome in Outcome if outcome.decided]
 """Outcomes whose claims the page names before anything else."""
 METHOD = {
     "Budgets": "Each system is trained on rising budgets, the rungs of a ladder, with several "
-    "seeds, and tested at each.",
+    "seeds, and tested at each budget.",
     "Effect": "What is measured is above 0 where the claim holds, and has a 95% interval over "
     "seeds and test sentences. The smallest effect that counts was written down before the runs.",
     "Gates": "Floor: at the largest budget, each system must reach the BLEU of the nearest copy "

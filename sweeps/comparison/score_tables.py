@@ -28,19 +28,20 @@ BASELINES = {
 """What the translations without a model are."""
 
 
-def baselines_in_words(evaluation: Evaluation) -> str:
-    """Return what the kinds of baselines are that an evaluation has, in a list; empty without."""
+def baselines_in_words(labels: Iterable[str]) -> str:
+    """Return what the kinds of baselines with such labels are, in a list; empty without any."""
+    known = list(labels)
     named = [
         f"{kind} ({words})"
         for kind, words in BASELINES.items()
-        if any(each.label.startswith(kind) for each in evaluation.baselines)
+        if any(label.startswith(kind) for label in known)
     ]
     return in_words(named) if named else ""
 
 
-def baselines_note(evaluation: Evaluation) -> str:
-    """Return the sentence of a table with baselines, which says what they are."""
-    return f"Without a model: {baselines_in_words(evaluation)}."
+def baselines_note(labels: Iterable[str]) -> str:
+    """Return the sentence of a table or a figure with baselines, which says what they are."""
+    return f"Without a model: {baselines_in_words(labels)}."
 
 
 def uncertainty(evaluation: Evaluation) -> str:
@@ -209,7 +210,7 @@ def main_tables(
     ]
     title = "BLEU on all test sentences, on the shortest and on the longest"
     parts = [f"Sentences: {in_words(sizes)}.", setting, uncertainty(evaluation)]
-    parts += [baselines_note(evaluation)] if len(shown) > len(evaluation.systems) else []
+    parts += [_baselines_note(evaluation)] if len(shown) > len(evaluation.systems) else []
     note = " ".join(filter(None, parts))
     about, apart = origin(evaluation, bleu.name), _apart(evaluation)
     yield Table("main", title, columns, rows, about, note, apart=apart)
@@ -217,7 +218,11 @@ def main_tables(
 
 def _note(evaluation: Evaluation, shown: Sequence[tuple[System, str | None]]) -> str:
     said = uncertainty(evaluation)
-    return f"{said} {baselines_note(evaluation)}" if len(shown) > len(evaluation.systems) else said
+    return f"{said} {_baselines_note(evaluation)}" if len(shown) > len(evaluation.systems) else said
+
+
+def _baselines_note(evaluation: Evaluation) -> str:
+    return baselines_note(each.label for each in evaluation.baselines)
 
 
 def _apart(evaluation: Evaluation) -> Collection[str]:

@@ -23,8 +23,8 @@ EXPLAINING = (TranslationKind.UNKNOWN, TranslationKind.SHORT, TranslationKind.LO
 """Kinds that may explain a fall; without the wrong words nothing would be left but right ones."""
 LEAST_SHARE, LEAST_PART = 10.0, 0.5
 """Percentage of the longest translations, and part of the fall, that a kind must account for."""
-BESIDE = "encoder states know their neighbours, so weight beside the right word can serve as well"
-"""Why a system may translate well with wrong links."""
+BESIDE = "a possible reason: the state of a neighbouring word carries the right word, too"
+"""Why a system may translate well with wrong links; not tested."""
 MOST_EXPLAINED = 3  # most systems whose fall is explained
 SAID = {
     TranslationKind.UNKNOWN: "have an unknown word at about the right length",
@@ -89,8 +89,8 @@ def right_links(group: GroupTests) -> Iterator[Finding]:
     yield Finding(
         "Attention",
         f"{quote(least)}{also} the lowest alignment error, {format_estimate(errors[least], 1)}%; "
-        f"{quote(worse)}{whose} has {format_estimate(errors[worse], 1)}%",
-        f"lower is better; the intervals do not overlap{beside}",
+        f"{quote(worse)}{whose} has {format_estimate(errors[worse], 1)}%{beside}",
+        "lower is better; the intervals do not overlap",
     )
 
 

@@ -200,19 +200,31 @@ class Findings:
 
     @property
     def clue(self) -> str | None:
-        """The system that hardly uses its source, in a sentence; None without one."""
-        return little_use(self.comparison)
+        """Why the system with the lowest BLEU may have it, in a sentence; None if not known.
+
+        There is none without an answer that it may explain.
+        """
+        if len(self.group_tests) != 1 or self.answer in (None, NO_ANSWER):
+            return None
+        return little_use(self.comparison, self.group_tests[0])
 
     @property
     def weak(self) -> str | None:
         """The systems that have learned too little, in a sentence; None if all or none have."""
-        weak = list(map(quote, self.too_weak))
-        if len(weak) in (0, len(self.evaluation.systems)):
+        if len(self.too_weak) == len(self.evaluation.systems):
+            return None
+        said = self.weak_among(self.evaluation.systems)
+        their = "its" if len(self.too_weak) == 1 else "their"
+        return f"{WEAK} {said}: {their} scores and falls say little." if said else None
+
+    def weak_among(self, systems: Collection[System]) -> str | None:
+        """Say which of some systems have learned too little, and why; None if none has."""
+        weak = [quote(each) for each in self.too_weak if each in systems]
+        if not weak:
             return None
         named = in_words(weak) if len(weak) <= MOST_WEAK else f"{len(weak)} systems"
-        have, their = ("has", "its") if len(weak) == 1 else ("have", "their")
-        said = f"{WEAK} {named} {have} learned too little ({self.why_weak})"
-        return f"{said}: {their} scores and falls say little."
+        have = "has" if len(weak) == 1 else "have"
+        return f"{named} {have} learned too little ({self.why_weak})"
 
     @property
     def why_weak(self) -> str:
@@ -234,8 +246,8 @@ class Findings:
         scores = [ahead[1], group.bleu(best).value]
         floor, reached = (format_number(score, 1) for score in scores)
         return (
-            f"The best, {quote(best)} (BLEU {reached} on the whole test set), does not reach the "
-            f"{ahead[0]} ({floor}), which has no model."
+            f"Even {quote(best)}, which has the highest BLEU ({reached} on the whole test set), "
+            f"does not reach the {ahead[0]} ({floor}), which has no model."
         )
 
     @property

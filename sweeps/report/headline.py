@@ -144,8 +144,7 @@ def _lengths(
 
     Without a real trend: from which lengths on the best system is ahead of the last.
     """
-    trend = group.trend
-    if trend is None:
+    if group.trend is None:
         ahead, behind = group.ranked[0], group.ranked[-1]
         if leading := _leading(group, ahead, behind):
             test = f"{group.tested(*(each for _, each in leading))} in each length group"
@@ -153,14 +152,8 @@ def _lengths(
         return
     gaining, losing = group.contest
     first, last = group.bounds[0], group.bounds[-1]
-    pairs = math.comb(len(group.group.systems), 2)
-    p = p_statement(trend.p_holm, p_floor(group.evaluation.test_draws.count, pairs))
     leading = _leading(group, gaining, losing)
-    test = (
-        f"trend over all lengths: for every ten words more, BLEU of {quote(gaining)} divided by "
-        f"that of {quote(losing)} grows by {_percent_more(trend.slope)}, paired bootstrap, {p} "
-        f"(Holm, {pairs} {'pair' if pairs == 1 else 'pairs'})"
-    )
+    test = _tested_contest(group, group.trend)
     in_words_of_source = group.evaluation.scoring.unit.endswith("words")
     beyond = bool(train_limits) and in_words_of_source and last.low > max(train_limits)
     note = f" (training sentences have at most {max(train_limits)})" if beyond else ""
@@ -178,9 +171,8 @@ def _lengths(
     found = _falls_with_attention(group, plain[0], over, note) if len(plain) == 1 else None
     if found and len(group.ranked) > 2:
         yield found
-        crossed = _crossed(group)
-        if crossed is None or {group.ranked[0], crossed[0]} != {gaining, losing}:
-            yield Finding("Largest contrast", lead, test)
+        if not _contest_crosses(group):  # else the crossing tells it
+            yield Finding(BY_LENGTH, lead, test)
         return
     yield Finding(
         BY_LENGTH, f"{claim}. {lead}", test, found.short if found else _falls(group, over)
@@ -192,13 +184,34 @@ def _crossing(group: GroupTests) -> Iterator[Finding]:
     if (found := _crossed(group)) is None:
         return
     best, (other, ahead, behind) = group.ranked[0], found
+    test = group.tested(ahead[1], behind[1])
+    if group.trend and _contest_crosses(group):
+        test = f"{_tested_contest(group, group.trend)}; each length group: {test}"
     yield Finding(
         "Crossing curves",
         f"The curves of {quote(best)} and {quote(other)} cross: {quote(other)} is ahead by "
         f"{size(ahead[1])} at {group.named(ahead[0])}, and behind by {size(behind[1])} at "
         f"{group.named(behind[0])}",
-        group.tested(ahead[1], behind[1]),
+        test,
     )
+
+
+def _tested_contest(group: GroupTests, trend: Trend) -> str:
+    """Return how the two systems of the contest were tested over all lengths."""
+    gaining, losing = group.contest
+    pairs = math.comb(len(group.group.systems), 2)
+    p = p_statement(trend.p_holm, p_floor(group.evaluation.test_draws.count, pairs))
+    return (
+        f"trend over all lengths: for every ten words more, BLEU of {quote(gaining)} divided by "
+        f"that of {quote(losing)} grows by {_percent_more(trend.slope)}, paired bootstrap, {p} "
+        f"(Holm, {pairs} {'pair' if pairs == 1 else 'pairs'})"
+    )
+
+
+def _contest_crosses(group: GroupTests) -> bool:
+    """Return whether the two systems of the contest are those whose curves cross."""
+    found = _crossed(group)
+    return found is not None and {group.ranked[0], found[0]} == set(group.contest)
 
 
 def _crossed(group: GroupTests) -> tuple[System, LengthLead, LengthLead] | None:

@@ -1,6 +1,6 @@
-"""What trainings tell of the systems: how much they make of the source, and what more would do."""
+"""What training shows: how much systems use the source, and whether more training would help."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import hypot
 from statistics import mean
 from typing import Literal, NamedTuple
@@ -8,12 +8,13 @@ from typing import Literal, NamedTuple
 from lightning_modules.metrics.systems import System
 from lightning_modules.runs.schema import ERRORS
 from sweeps.comparison.collect import Comparison
-from sweeps.comparison.numbers import in_words
-from sweeps.report.group_tests import quote
+from sweeps.comparison.numbers import format_number, in_words
+from sweeps.comparison.significance_tables import differ
+from sweeps.report.group_tests import WHOLE, GroupTests, quote
 from sweeps.report.headline import Finding
 
-LISTED = 5  # most systems of which a sentence tells the share
-LITTLE = 0.7  # of the next system's share, up to which a system makes little use of the source
+MOST_SHARES = 5  # most systems of which a sentence tells the share
+LITTLE = 0.5  # of the next system's share, up to which a system uses its source much less
 
 
 class Share(NamedTuple):
@@ -22,41 +23,56 @@ class Share(NamedTuple):
     value: float
     error: float
 
+    def __str__(self) -> str:
+        return f"{format_number(100 * self.value, 0)}%"
+
+    def exceeds(self, other: "Share") -> bool:
+        """Return whether a share is larger beyond the errors of both."""
+        return self.value - other.value > ERRORS * hypot(self.error, other.error)
+
 
 def learning_findings(comparison: Comparison, best: System) -> Iterator[Finding]:
-    """Say how much each system makes of the source, and what the last doubling brought.
+    """Say how much each system uses the source, and what the last doubling brought.
 
     ``best`` is the system with the highest BLEU. Nothing for systems that did not record it.
     """
     gains, falls = (_shares(comparison, key) for key in ("source_gain", "fall"))
+    seeds = "means over seeds; " if len(comparison.runs) > len(comparison.by_system) else ""
     if best in gains and len(gains) > 1:
         yield Finding(
             "Use of the source",
-            "With its own source instead of another sentence's, the validation loss is lower by "
-            f"{_listed(gains, best)}. A system that gains little hardly uses the source",
-            _how(gains),
+            "Given the right source rather than another sentence's, the validation loss is lower "
+            f"by {_listed(gains, best)}",
+            f"no test: {seeds}{_largest_error(gains)}",
         )
     if best in falls and len(falls) > 1:
         yield Finding(
             "More training",
-            "With the last doubling of the budget, the validation loss fell by "
+            "With the last doubling of the target tokens, the validation loss fell by "
             f"{_listed(falls, best)}. {_outlook(falls, best)}",
-            _how(falls),
+            f"no test: {seeds}{_largest_error(falls)}",
         )
 
 
-def little_use(comparison: Comparison) -> str | None:
-    """Say that one system makes much less of the source than all others; None where none does."""
+def little_use(comparison: Comparison, group: GroupTests) -> str | None:
+    """Say that the system with the lowest BLEU uses its source much less than all others.
+
+    None unless its BLEU is shown to be lower than the highest, and its share of the loss is at most
+    ``LITTLE`` of any other's, beyond the errors.
+    """
     gains = _shares(comparison, "source_gain")
-    if len(gains) < 2:
+    best, last = group.ranked[0], group.ranked[-1]
+    lead = group.test(best, last, WHOLE)
+    if len(gains) < 2 or [*gains][-1] != last or lead is None or not differ(lead):
         return None
-    *others, next_to_least, least = gains
-    if gains[least].value > LITTLE * gains[next_to_least].value:
+    least, *others = [*gains.values()][::-1]
+    if not others[0].exceeds(least) or least.value > LITTLE * others[0].value:
         return None
-    rest = dict.fromkeys(f"{gains[each].value:.0%}" for each in (next_to_least, *others[:1]))
+    rest = " to ".join(dict.fromkeys(map(str, (others[0], others[-1]))))
+    whose = "the others" if len(others) > 1 else quote(next(iter(gains)))
     return (
-        f"A clue to why: {quote(least)} makes little use of the source, which takes "
-        f"{gains[least].value:.0%} off its loss (the others: {' to '.join(rest)})."
+        f"A clue to why: {quote(last)} uses its source less. The right source, rather than another "
+        f"sentence's, takes {least} off its loss (with {whose} {rest})."
     )
 
 
@@ -72,28 +88,26 @@ def _shares(comparison: Comparison, key: Literal["source_gain", "fall"]) -> dict
     return dict(sorted(found.items(), key=lambda each: -each[1].value))
 
 
-def _listed(shares: dict[System, Share], best: System) -> str:
+def _listed(shares: Mapping[System, Share], best: System) -> str:
     """List the shares; of many systems, the largest, the best system's and the smallest."""
     systems = list(shares)
-    if len(systems) > LISTED:
+    if len(systems) > MOST_SHARES:
         systems = [each for each in systems if each in (systems[0], best, systems[-1])]
-    return in_words([f"{shares[each].value:.0%} ({quote(each)})" for each in systems])
+    listed = in_words([f"{shares[each]} ({quote(each)})" for each in systems])
+    between = len(shares) - len(systems)
+    return f"{listed}; {between} more lie between" if between else listed
 
 
-def _outlook(falls: dict[System, Share], best: System) -> str:
+def _outlook(falls: Mapping[System, Share], best: System) -> str:
     """Say whether the loss of another system fell faster than that of the best."""
-    own = falls[best]
-    faster = [
-        quote(each)
-        for each, fall in falls.items()
-        if fall.value - own.value > ERRORS * hypot(fall.error, own.error)
-    ]
+    faster = [quote(each) for each, fall in falls.items() if fall.exceeds(falls[best])]
+    the_best = f"{quote(best)}, which has the highest BLEU"
     if not faster:
-        return f"No other system learned faster at the end than {quote(best)}, the best"
-    who = in_words(faster) if len(faster) <= LISTED else f"{len(faster)} systems"
-    return f"{who} learned faster at the end than {quote(best)}, the best: the order may change"
+        return f"No other system is shown to have learned faster at the end than {the_best}"
+    who = in_words(faster) if len(faster) <= MOST_SHARES else f"{len(faster)} systems"
+    return f"{who} learned faster at the end than {the_best}: the order may change"
 
 
-def _how(shares: dict[System, Share]) -> str:
+def _largest_error(shares: Mapping[System, Share]) -> str:
     most = max(share.error for share in shares.values())
-    return f"no test: standard errors over sentences of at most {most:.1%}"
+    return f"standard errors over sentences of at most {most:.1%}"

@@ -48,7 +48,7 @@ NOT_RECORDED = "No attention was recorded."
 
 Mark = Literal["", "wrong", "loop", "missed"]
 """Words of a translation that stand in the reference at their place, that do not, or that repeat
-what the translation has said before; words of a reference that no translation has."""
+what the translation has said before; words of a reference that no translation has at that place."""
 Parts = list[tuple[str, Mark]]
 """A line cut up where its marks change."""
 
@@ -277,7 +277,10 @@ def hypothesis_parts(hypothesis: str, reference: str, rule: WordRule) -> Parts:
 
 
 def reference_parts(reference: str, hypotheses: Sequence[str], rule: WordRule) -> Parts:
-    """Cut a reference where its words begin or cease to be missed by all of the hypotheses."""
+    """Cut a reference where its words begin or cease to be missed by all of the hypotheses.
+
+    A hypothesis that has a word at another place misses it, too.
+    """
     words = _words(reference, rule)
     said = {place for each in hypotheses for place in _compared(_words(each, rule), words)[1]}
     return _cut(reference, ["" if place in said else "missed" for place in range(len(words))], rule)

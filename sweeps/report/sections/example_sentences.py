@@ -44,7 +44,12 @@ class SideBySide(Section):
         said = (
             f"Alignment error on the whole test set, 0% if all links are right: {in_words(shown)}"
         )
-        return f"{said}." if self.findings.alone else f"{said} ({BESIDE})."
+        tests = self.findings.group_tests
+        lowest = min(known, key=lambda each: known[each])
+        if len(tests) == 1 and tests[0].ranked[0] in known.keys() - {lowest}:
+            best = quote(tests[0].ranked[0])
+            said += f". The lowest is not that of {best}, which has the highest BLEU; {BESIDE}"
+        return f"{said}."
 
     @override
     def figures(self, width: Width) -> Mapping[str, Chart]:

@@ -25,7 +25,6 @@ from lightning_modules.metrics.lengths import THIN, Bounds
 from lightning_modules.metrics.metric import Metric
 from lightning_modules.metrics.systems import System
 from sweeps.comparison.evaluation import Evaluation
-from sweeps.comparison.numbers import in_words
 from sweeps.comparison.score_tables import (
     baselines_in_words,
     baselines_note,
@@ -58,7 +57,7 @@ class BleuByLength(Section):
         evaluation = self.findings.evaluation
         thin = any(_thin(part, each) for part in evaluation.parts for each in part.bounds)
         said = marks_in_words(self.findings.several_seeds, thin, starred=True)
-        named = baselines_in_words(evaluation)
+        named = baselines_in_words(each.label for each in evaluation.baselines)
         return f"{said} Thin dashed lines, without a model: {named}." if named else said
 
     @override
@@ -120,13 +119,12 @@ def _curves(
 ) -> dict[str, Chart]:
     words = evaluation.scoring.unit.endswith("words")
     limits = findings.comparison.train_limits if words else ()
-    said = [PageTop(findings).setting]
-    if weak := [each.label for each in findings.too_weak]:
-        said.append(f"{in_words(weak)} learned too little ({findings.why_weak}).")
+    weak = findings.weak_among(evaluation.systems)
+    said = [PageTop(findings).setting, f"{weak}." if weak else ""]
     curves: dict[str, Chart] = {}
     for metric in metrics:
         lines = length_lines(evaluation, metric, width, limits, title)
-        named = [baselines_note(evaluation)] if lines.baselines else []
+        named = [baselines_note(lines.baselines)] if lines.baselines else []
         lines = replace(lines, note=" ".join(filter(None, [*said, *named, lines.note])))
         curves |= figures_of(f"{metric.name}_by_length{ending}", lines, width)
     return curves

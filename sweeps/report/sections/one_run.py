@@ -44,7 +44,8 @@ class ScoresOfRun(Section):
         [run] = self.findings.comparison.runs
         notes = [uncertainty(evaluation)]
         notes += [KNOWN_WORDS] if WITHOUT_UNKNOWN in run.result.subsets else []
-        notes += [baselines_note(evaluation)] if evaluation.baselines else []
+        baselines = [each.label for each in evaluation.baselines]
+        notes += [baselines_note(baselines)] if baselines else []
         about = origin(evaluation, *names)
         scores = Table("scores", "Scores", columns, rows, about, " ".join(notes))
         bleu = [metric for metric in evaluation.metrics if metric.name == "bleu"]

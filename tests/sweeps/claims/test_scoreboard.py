@@ -164,7 +164,8 @@ def test_a_verdict_that_is_none_says_why():
     named = by_name()
     said = {name: said_of(one, LAPTOP) for name, one in named.items()}
     assert "corpus: “none” was still learning when training ended. After 800,0" in said["crosses"]
-    assert said["crosses"].endswith("the effect rises from −8.0 to +4.0, crosses 0 near 504 k.")
+    moved = "the effect rises from −8.0 to +4.0, crosses 0 near 504 k."
+    assert said["crosses"].endswith(f" From 200,000 to 800,000 target tokens, {moved}")
     assert said["unfair"].endswith(": it reaches 5.9 BLEU, and its floor is 20.0.")
     assert "Undecided after the corrections for many claims." in said["weak"]
     assert said["lost"] == "No verdict: attention, seed 1: was not trained."
@@ -240,7 +241,7 @@ def test_a_law_that_foretold_the_last_rung_wrongly_has_no_limit(seen, told):
     effect = Extrapolation(4.0, Interval(3.0, 5.0), held_out)
     corpus = replace(corpus, trajectory=replace(corpus.trajectory, effect=effect))
     card = json.dumps(card_of(a_result("one", corpus), LAPTOP), default=str)
-    assert f"effect, extrapolated, not measured{told}from the rungs before, the last was" in card
+    assert f"effect, extrapolated, not measured{told}from the smaller budgets, 2.5" in card
 
 
 def test_rungs_and_shared_trainings_cost_once():

@@ -128,8 +128,8 @@ def test_a_translation_without_a_model_above_all_systems_is_named(findings_of):
         assert found.headline[0].claim.endswith(told) == named
         assert (found.behind is not None) == named
         assert not named or re.fullmatch(
-            r"The best, “\w+” \(BLEU \d+\.\d on the whole test set\), does not reach the phrase "
-            r"table \(100\.0\), which has no model\.",
+            r"Even “\w+”, which has the highest BLEU \(\d+\.\d on the whole test set\), does not "
+            r"reach the phrase table \(100\.0\), which has no model\.",
             str(found.behind),
         )
     assert findings_of(run("none", TEXT.references)).behind is None  # in the answer of a run

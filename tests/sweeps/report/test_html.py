@@ -1,13 +1,14 @@
 """Texts and cells of a page: long ids in short, the best of a column."""
 
+import re
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from lightning_modules.metrics.bootstrap import Estimate
-from sweeps.comparison.tables import Column, Table
-from sweeps.report.html import SystemMarks, marked_alike, page_cells, short_ids
+from sweeps.comparison.tables import Cell, Column, Table
+from sweeps.report.html import SystemMarks, environment, marked_alike, page_cells, short_ids
 
 COMMIT = "0a1b2c3d4e5f60718293a4b5c6d7e8f901234567"
 
@@ -20,6 +21,20 @@ def test_a_long_id_is_short_and_whole_in_its_title():
 def test_numbers_words_and_names_of_comparisons_stay_whole():
     for text in ("1234567890123", "effacedeffaced", "quickstart-1d2fae6f", "0.123456789012"):
         assert short_ids(text) == text
+
+
+def test_an_interval_stands_beneath_its_value():
+    table = Table("t", "T", [Column("bleu", "BLEU", "estimate")], [[Estimate(10.0, 9.0, 11.0)]], {})
+    assert page_cells(table)[0][0].shown == "10.0\n[9.0,\u00a011.0]"
+
+
+def test_rows_without_a_model_are_marked():
+    rows: list[list[Cell]] = [["a", 1.0], ["copy", 2.0]]
+    columns = [Column("system", "system"), Column("bleu", "BLEU", "number")]
+    macros: Any = environment().get_template("macros.html.j2").module
+    drawn = macros.table(Table("t", "T", columns, rows, {}, apart={"copy"}))
+    _, body = drawn.split("<tbody>")
+    assert re.findall("<tr.*?>", body) == ["<tr>", '<tr class="apart">']
 
 
 def leading(columns, rows):

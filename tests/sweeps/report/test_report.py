@@ -274,6 +274,7 @@ def test_words_of_a_reference_are_marked_that_no_translation_has():
         (" d", ""),
     ]
     assert reference_parts("a b", ["b", "a"], PLAIN) == [("a b", "")]
+    assert reference_parts("a b c", ["c a b"], PLAIN) == [("a b ", ""), ("c", "missed")]  # moved
     assert reference_parts("a b", [""], PLAIN) == [("a b", "missed")]
     repeats = "b c d e b c d e b c d e"
     assert reference_parts("a b c d e", [repeats], PLAIN) == [("a", "missed"), (" b c d e", "")]

@@ -154,9 +154,10 @@ def show(findings, settings):
     ("name", "words"),
     [
         ("Unfinished", "Unfinished lacks heading"),
-        ("Raising", "Raising fails: mistaken_sections.py, line 16: KeyError: 'missing'"),
+        ("Raising", ": KeyError: 'missing'"),
         ("Wordy", "Wordy: tables() gives a str"),
         ("Repeated", "scores is a name of another section"),
+        ("Sketchy", ": ValueError: no data"),
         ("BadPage", "BadPage fails: UndefinedError"),
         ("BadLines", "BadLines: lines() gives a int"),
     ],
