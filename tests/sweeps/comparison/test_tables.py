@@ -389,6 +389,18 @@ def test_the_table_of_a_paper_says_how_its_systems_were_trained(tmp_path):
 BELOW = {"kind": "below", "text": "BLEU 12.3 at 1–10 words, phrase table 45.6"}
 
 
+@pytest.mark.parametrize("weak", [True, False])
+def test_the_caption_of_a_figure_names_weak_systems_and_says_what_baselines_are(tmp_path, weak):
+    given = {"alarms": [BELOW], "phrase_table": TEXT.references} if weak else {}
+    runs = [make_run(tmp_path / "0", "none", **given), make_run(tmp_path / "1", "luong")]
+    figures = make_report(findings_of(runs), REPORT).figures
+    for name in ("bleu_by_length", "chrf_by_length"):
+        caption = figures[name].usermeta["caption"]
+        assert ("“none” has learned too little (on short sentences worse than " in caption) == weak
+        drawn = weak and name == "bleu_by_length"  # other scores have no baselines
+        assert (" Without a model: phrase table (phrase by phrase, " in caption) == drawn
+
+
 def test_a_rule_stands_above_translations_without_a_model(tmp_path):
     """And a gap between rows of two lines."""
     runs = [
