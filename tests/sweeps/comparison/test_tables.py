@@ -6,6 +6,7 @@ import json
 import re
 import unicodedata
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -391,8 +392,8 @@ BELOW = {"kind": "below", "text": "BLEU 12.3 at 1–10 words, phrase table 45.6"
 
 @pytest.mark.parametrize("weak", [True, False])
 def test_the_caption_of_a_figure_names_weak_systems_and_says_what_baselines_are(tmp_path, weak):
-    given = {"alarms": [BELOW], "phrase_table": TEXT.references} if weak else {}
-    runs = [make_run(tmp_path / "0", "none", **given), make_run(tmp_path / "1", "luong")]
+    more: dict[str, Any] = {"alarms": [BELOW], "phrase_table": TEXT.references} if weak else {}
+    runs = [make_run(tmp_path / "0", "none", **more), make_run(tmp_path / "1", "luong")]
     figures = make_report(findings_of(runs), REPORT).figures
     for name in ("bleu_by_length", "chrf_by_length"):
         caption = figures[name].usermeta["caption"]
