@@ -166,7 +166,8 @@ def test_a_study_of_two_workers_ends_with_the_trials_it_was_to_have(cluster, tmp
         few += ["sweep.pruner=none", f"sweep.storage={server.address}"]
         succeed(*SUBMITTED, *few, *TINY, *places(tmp_path), **cluster)
         study = optuna.load_study(study_name="few", storage=server.address)
-    states = [trial.state for trial in study.trials if "slot" in trial.user_attrs]
+        trials = study.trials
+    states = [trial.state for trial in trials if "slot" in trial.user_attrs]
     assert states == [TrialState.COMPLETE] * 4
     logs = [(folder / f"worker-{number}" / "run.log").read_text() for number in (0, 1)]
     lines = [line for log in logs for line in log.splitlines() if line.startswith("few trial ")]
