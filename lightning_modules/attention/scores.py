@@ -21,7 +21,7 @@ from lightning_modules.kernels.shared import accumulate_once, linear
 Start = Literal["random", "simple"]
 """Where a score or a window starts: drawn at random, or as the simpler form that it extends."""
 SLOW = 0.1
-"""``lr_factor`` of a score or a window that starts as a simpler one. With full steps it makes
+"""``lr_factor`` of a score or a window that starts as a simpler one. Full steps would make
 attention sharp on wrong words before the states mean much."""
 
 

@@ -90,8 +90,8 @@ def forest_chart(effects: Sequence[Effect], width: Width) -> Chart:
     if width != "container":
         names = [line for each in claims for line in lines.get(each, [each])]
         room = width - max(text_width(name, style.type) for name in names) - style.type
-        rows_of = range(1, len(explained) + 1)
-        fits = [n for n in rows_of if legend_width(list(explained), n, style.type) <= room]
+        columns = range(1, len(explained) + 1)
+        fits = [n for n in columns if legend_width(list(explained), n, style.type) <= room]
         fitting = max(fits, default=1)
     layers = [*_rules(), *_effects(y, style, fitting, explained, narrow), _published(y, style)]
     chart = alt.layer(*layers, data=data_of(rows))

@@ -130,6 +130,13 @@ CHARTS = {
 }
 
 
+@pytest.mark.parametrize("width", [COLUMN, TEXT_WIDTH])
+def test_the_legend_of_a_forest_fits_beside_long_names(width):
+    svg = vl_convert.vegalite_to_svg(as_spec(forest(width)))
+    assert "too small to count" in svg
+    assert cut_off(svg) == []
+
+
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", CHARTS)
 def test_a_figure_keeps_to_its_width_and_no_text_stands_on_another(name, width):

@@ -406,8 +406,8 @@ def test_curves_that_cross_are_told():
 @pytest.mark.parametrize(
     ("kind", "topic"), [("crossing", "Crossing curves"), ("falling", "By length")]
 )
-def test_one_sentence_tells_two_systems_apart(kind, topic):
-    """The trend of the systems whose curves cross is told by where they cross."""
+def test_two_systems_are_compared_in_one_sentence(kind, topic):
+    """Where their curves cross, that sentence has the test of the trend, too."""
     found = findings(system("a", kind), system("b", "steady"), system("c", "weak"), plain=["a"])
     assert [each.topic for each in found[2:]].count(topic) == 1
     assert found[2].topic == topic

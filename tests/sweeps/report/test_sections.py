@@ -154,16 +154,16 @@ def show(findings, settings):
     ("name", "words"),
     [
         ("Unfinished", "Unfinished lacks heading"),
-        ("Raising", ": KeyError: 'missing'"),
+        ("Raising", "Raising fails: mistaken_sections.py, line … : KeyError: 'missing'"),
         ("Wordy", "Wordy: tables() gives a str"),
         ("Repeated", "scores is a name of another section"),
-        ("Sketchy", ": ValueError: no data"),
+        ("Sketchy", "Sketchy fails: mistaken_sections.py, line … : ValueError: no data"),
         ("BadPage", "BadPage fails: UndefinedError"),
         ("BadLines", "BadLines: lines() gives a int"),
     ],
 )
 def test_a_mistake_in_a_section_is_one_line(findings, settings, name, words):
-    with refused(f"report.sections.mine=mistaken_sections.{name}: ", words):
+    with refused(f"report.sections.mine=mistaken_sections.{name}: ", *words.split(" … ")):
         show(findings, settings(name))
 
 
