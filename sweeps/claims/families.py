@@ -5,7 +5,7 @@ Benjamini and Hochberg's (1995) keeps the share of papers with a wrong finding a
 by the smallest p-value that Holm's method leaves. Extensions are families of their own.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from lightning_modules.metrics.resampling import holm
@@ -17,14 +17,22 @@ Paper = tuple[str, bool]  # a paper by its folder, and whether these are its ext
 def correct(verdicts: Mapping[str, Verdict], extensions: Collection[str]) -> dict[str, Verdict]:
     """Return verdicts after both corrections, by the names of their claims, ``PAPER.NAME``.
 
-    The p-value of a claim is the larger of Holm's within its paper and Benjamini and Hochberg's of
-    its paper. A verdict that they take back is undecided.
+    A verdict that they take back is undecided.
+    """
+    ps = corrected_ps({name: verdict.p for name, verdict in verdicts.items()}, extensions)
+    return {name: _corrected(verdict, ps[name]) for name, verdict in verdicts.items()}
+
+
+def corrected_ps(ps: Mapping[str, float], extensions: Collection[str]) -> dict[str, float]:
+    """Return p-values of claims after both corrections, by the names of the claims.
+
+    It is the larger of Holm's within the paper, and Benjamini and Hochberg's of the paper.
     """
     families: dict[Paper, list[str]] = {}
-    for name in verdicts:
+    for name in ps:
         families.setdefault((name.partition(".")[0], name in extensions), []).append(name)
     within = {
-        paper: dict(zip(names, holm([verdicts[name].p for name in names]), strict=True))
+        paper: dict(zip(names, holm([ps[name] for name in names]), strict=True))
         for paper, names in families.items()
     }
     over: dict[Paper, float] = {}
@@ -32,12 +40,11 @@ def correct(verdicts: Mapping[str, Verdict], extensions: Collection[str]) -> dic
         papers = [paper for paper in families if paper[1] is apart]
         smallest = [min(within[paper].values()) for paper in papers]
         over |= zip(papers, over_papers(smallest), strict=True)
-    corrected = {
-        name: _corrected(verdicts[name], max(p, over[paper]))
+    return {
+        name: max(p, over[paper])
         for paper, of_paper in within.items()
         for name, p in of_paper.items()
     }
-    return {name: corrected[name] for name in verdicts}
 
 
 def over_papers(smallest: Sequence[float]) -> list[float]:
@@ -54,8 +61,3 @@ def _corrected(verdict: Verdict, p: float) -> Verdict:
         return replace(verdict, p=p)
     reason = f"p = {p:.2f} after the correction over the claims of the paper and over papers"
     return replace(verdict, p=p, outcome=Outcome.UNDECIDED, reason=reason)
-
-
-def expected_wrong(verdicts: Iterable[Verdict]) -> float:
-    """Return how many of these verdicts may be expected to be wrong: 5% of the decided ones."""
-    return LEVEL * sum(verdict.outcome.decided for verdict in verdicts)

@@ -5,7 +5,7 @@ says.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -16,11 +16,10 @@ from lightning_modules.metrics.resampling import Interval
 from lightning_modules.runs.settings import RESULTS, key_of, overrides_that_affect
 from sweeps.claims.claim import Claim, TierName
 from sweeps.claims.evidence import ClaimResult, ClaimRun, CorpusResult, RungResult
-from sweeps.claims.families import expected_wrong
 from sweeps.claims.gates import why_no_plateau
 from sweeps.claims.measures import Kept, Level, Measure, Slope
 from sweeps.claims.pooling import PooledEffect
-from sweeps.claims.verdict import Margin, Outcome, Verdict
+from sweeps.claims.verdict import LEVEL, Margin, Outcome, Verdict
 from sweeps.comparison.numbers import format_estimate, format_number, in_words
 from sweeps.report.alarms import Alarms, alarms_over
 
@@ -52,6 +51,8 @@ CHANGES = "changed by"  # where a table says which overrides changed its tier
 NAME, TITLE = "claims", "Published claims, tested again"
 ORDER = [*map(str, Outcome), NO_VERDICT, NOT_RUN]
 """Outcomes in the order in which claims are shown."""
+DECIDED = [str(outcome) for outcome in Outcome if outcome.decided]
+TAKEN_BACK = "Undecided after the corrections for many claims."
 DECIMALS = 2
 
 
@@ -155,7 +156,12 @@ def level_of(measure: Level | Kept) -> tuple[str, float]:
     return "below", measure.below or 0.0
 
 
-def verdict_words(one: ClaimResult, scale: Scale | None = None) -> str:
+def verdict_words(one: ClaimResult, scale: Scale) -> str:
+    """Return the verdict on a claim with its scope, what it rests on, and the corrections."""
+    return " ".join([verdict_sentence(one, scale), *([TAKEN_BACK] if taken_back(one) else [])])
+
+
+def verdict_sentence(one: ClaimResult, scale: Scale | None = None) -> str:
     """Return the verdict on a claim, with its scope for a ``scale``, and what it rests on."""
     if one.not_run is not None:
         return f"Not run: {one.not_run}."
@@ -167,10 +173,7 @@ def verdict_words(one: ClaimResult, scale: Scale | None = None) -> str:
     if same := so_far(one):
         meaning = _meaning(same, margin_of(one.corpora[0], one))
         scope += f", although at every budget so far {meaning}"
-    said = f"{verdict.outcome.capitalize()}{scope}: {why}."
-    if taken_back(one):
-        said += " Undecided after the corrections for many claims."
-    return said
+    return f"{verdict.outcome.capitalize()}{scope}: {why}."
 
 
 def so_far(one: ClaimResult) -> Outcome | None:
@@ -321,12 +324,6 @@ def _where(outcome: Outcome, margin: Margin) -> str:
     return f"all of the interval lies above −{size}"
 
 
-def counted(results: Sequence[ClaimResult]) -> str:
-    """Return how many of some claims came out how."""
-    counts = Counter(map(outcome_of, results))
-    return in_words([f"{counts[outcome]} {outcome}" for outcome in ORDER if counts[outcome]])
-
-
 def parts(results: Sequence[ClaimResult]) -> tuple[list[ClaimResult], list[ClaimResult]]:
     """Return the claims that were run, and the extensions that were run."""
     run = [one for one in results if one.not_run is None]
@@ -337,33 +334,52 @@ def parts(results: Sequence[ClaimResult]) -> tuple[list[ClaimResult], list[Claim
 def summary(results: Sequence[ClaimResult], scale: Scale) -> str:
     """Return how many claims and extensions came out how, and up to which budget."""
     claims, extensions = parts(results)
-    said = [_summary_of("claim", claims)] if claims else []
-    said += [_summary_of("extension", extensions)] if extensions else []
-    if not_run := len(results) - len(claims) - len(extensions):
-        said.append(f"{not_run} not run")
-    longest = [one.corpora[0].rungs[-1] for one in (*claims, *extensions) if one.verdict]
-    budget = max(longest, key=lambda rung: rung.amount, default=None)
-    until = f", up to {budget_of(budget)}" if budget else ""
-    return f"{'; '.join(said)}; {scale.scope}{until}"
+    not_run = len(results) - len(claims) - len(extensions)
+    counted = count_in_words(_outcomes(claims), _outcomes(extensions), not_run)
+    longest = longest_rung(results)
+    until = f", up to {budget_of(longest)}" if longest else ""
+    return f"{counted}; {scale.scope}{until}"
 
 
-def _summary_of(what: str, results: Sequence[ClaimResult]) -> str:
-    corrected = Counter(one.corrected.outcome for one in results if one.corrected is not None)
-    decided = [outcome for outcome in Outcome if outcome.decided and corrected[outcome]]
-    left = in_words([f"{corrected[outcome]} {outcome}" for outcome in decided] or ["none decided"])
-    ending = "s"[: len(results) > 1]
-    return f"{len(results)} {what}{ending}: {counted(results)} (after the corrections: {left})"
+def longest_rung(results: Sequence[ClaimResult]) -> RungResult | None:
+    """Return the rung with the largest budget of the claims that have a verdict."""
+    last = (one.corpora[0].rungs[-1] for one in results if one.verdict)
+    return max(last, key=lambda rung: rung.amount, default=None)
 
 
-def wrong_verdicts(results: Sequence[ClaimResult]) -> str:
+def _outcomes(results: Sequence[ClaimResult]) -> list[tuple[str, str]]:
+    return [
+        (outcome_of(one), str(one.corrected.outcome) if one.corrected else NO_VERDICT)
+        for one in results
+    ]
+
+
+def count_in_words(
+    claims: Sequence[tuple[str, str]], extensions: Sequence[tuple[str, str]], not_run: int
+) -> str:
+    """Return how many claims and extensions came out how, before and after the corrections."""
+    said = [_counted("claim", claims)] if claims else []
+    said += [_counted("extension", extensions)] if extensions else []
+    return "; ".join([*said, *([f"{not_run} not run"] if not_run else [])])
+
+
+def _counted(what: str, outcomes: Sequence[tuple[str, str]]) -> str:
+    before, after = map(Counter, zip(*outcomes, strict=True))
+    found = in_words([f"{before[outcome]} {outcome}" for outcome in ORDER if before[outcome]])
+    left = [f"{after[outcome]} {outcome}" for outcome in DECIDED if after[outcome]]
+    ending = "s"[: len(outcomes) > 1]
+    corrected = in_words(left or ["none decided"])
+    return f"{len(outcomes)} {what}{ending}: {found} (after the corrections: {corrected})"
+
+
+def wrong_verdicts(outcomes: Iterable[str]) -> str:
     """Return how many verdicts may be expected to be wrong; empty if none is decided."""
-    verdicts = [one.verdict for one in results if one.verdict is not None]
-    decided = sum(verdict.outcome.decided for verdict in verdicts)
+    decided = sum(outcome in DECIDED for outcome in outcomes)
     if not decided:
         return ""
-    wrong = format_number(expected_wrong(verdicts), 2)
-    said = "Each decided verdict is wrong with a probability of at most 5%: at most"
-    return f"{said} {wrong} wrong verdicts are expected among the {decided} decided."
+    wrong = format_number(LEVEL * decided, 2)
+    said = "Each decided verdict is wrong with a probability of at most 5%: of"
+    return f"{said} {decided}, at most {wrong} are expected to be wrong."
 
 
 def unsettled(results: Sequence[ClaimResult], scale: Scale) -> str | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from omegaconf import DictConfig
 
-from datamodules.files import write_text
+from datamodules.files import write_json, write_text
 from lightning_modules.figures.charts import Chart
 from lightning_modules.figures.forest_chart import forest_chart
 from lightning_modules.figures.ladder_chart import DataChart, shared_charts
@@ -17,8 +17,9 @@ from lightning_modules.runs.paths import FIGURES, REPORT, TABLES
 from lightning_modules.tracking.names import with_interval
 from sweeps.claims.cards import card_of
 from sweeps.claims.evidence import ClaimResult
-from sweeps.claims.findings import FINDINGS, findings
+from sweeps.claims.findings import FINDINGS, FINDINGS_JSON, FoundClaims, findings
 from sweeps.claims.scoreboard import (
+    DECIDED,
     NAME,
     TITLE,
     Scale,
@@ -34,7 +35,6 @@ from sweeps.claims.scoreboard import (
     wrong_verdicts,
 )
 from sweeps.claims.scoreboard_tables import ON_PAGE, cost_of, effects_of, scoreboard, seeds_table
-from sweeps.claims.verdict import Outcome
 from sweeps.comparison.numbers import format_duration
 from sweeps.comparison.record import origin_of
 from sweeps.comparison.table_files import as_csv, write_tables
@@ -42,8 +42,6 @@ from sweeps.report.costs import hardware
 from sweeps.report.html import render_page
 
 FOREST = "forest"
-DECIDED = [str(outcome) for outcome in Outcome if outcome.decided]
-"""Outcomes whose claims the page names before anything else."""
 METHOD = {
     "Budgets": "Each system is trained on rising budgets, the rungs of a ladder, with several "
     "seeds, and tested at each budget.",
@@ -78,7 +76,9 @@ def write_scoreboard(
     write_tables([table], out / TABLES)
     files = {each.name: as_csv(each) for each in (table, seeds)}
     write_text(out / TABLES / f"{seeds.name}.csv", files[seeds.name])
-    write_text(out / FINDINGS, findings(results, scale))
+    found = FoundClaims.of(results, scale)
+    write_json(out / FINDINGS_JSON, found.as_json())
+    write_text(out / FINDINGS, findings([found]))
     if effects := effects_of(results):
         save_figures(lambda width: {FOREST: forest_chart(effects, width)}, widths, out / FIGURES)
     write_text(out / REPORT, _page(in_order(results), scale, files, out))
@@ -112,7 +112,7 @@ def _page(results: Sequence[ClaimResult], scale: Scale, files: dict[str, str], o
             "published": any(each.published is not None for each in effects),
             "hollow": any(map(taken_back, results)),
         },
-        wrong=wrong_verdicts(results),
+        wrong=wrong_verdicts(map(outcome_of, results)),
         scale=scale,
         table=scoreboard(results, scale, ON_PAGE),
         decided=DECIDED,
@@ -184,7 +184,7 @@ def publish_scoreboard(
         sections=[
             ReportSection(
                 "Summary",
-                [*(alarms.text if alarms else []), about, wrong_verdicts(results)],
+                [*(alarms.text if alarms else []), about, wrong_verdicts(map(outcome_of, results))],
                 [],
                 [],
             ),

@@ -7,7 +7,6 @@ import pytest
 
 from datamodules.errors import UserError
 from datamodules.grammar.corpus import EDITION
-from sweeps.claims.registration import NAME
 from sweeps.claims.scoreboard import NOT_RUN
 from tests.helpers.commands import ROOT
 from tests.tools.findings import (
@@ -15,6 +14,7 @@ from tests.tools.findings import (
     FINDINGS,
     REGION,
     STATED,
+    claims_page,
     edition_at,
     insert,
     read_table,
@@ -41,15 +41,24 @@ def test_a_page_is_of_the_edition_of_today(page):
 
 
 def test_the_page_of_claims_has_the_verdicts_of_the_tables():
-    """If not: python -m tests.tools.findings claims=SCOREBOARD_DIR."""
-    rows = json.loads((FINDINGS / CLAIMS / "claims.json").read_text(encoding="utf-8"))["rows"]
-    registered = json.loads((FINDINGS / CLAIMS / NAME).read_text(encoding="utf-8"))
-    assert registered["sha256"] in PAGES["claims.md"]
-    run = [row for row in rows if row["verdict"] != NOT_RUN]
-    assert {row["claim"] for row in run} <= {*registered["content"]["claims"]}
-    for row in run:
-        [line] = re.findall(rf"^\| `{row['claim']}` \|.*$", PAGES["claims.md"], re.M)
-        assert f"| {row['verdict']} |" in line
+    """If not: python -m tests.tools.findings."""
+    page = PAGES["claims.md"]
+    assert claims_page(page, FINDINGS / CLAIMS) == page
+    registered = {
+        content["sha256"]: content["content"]["claims"]
+        for file in (FINDINGS / CLAIMS).glob("registration_*.json")
+        if (content := json.loads(file.read_text(encoding="utf-8")))
+    }
+    boards = [
+        json.loads(file.read_text(encoding="utf-8"))["found"]
+        for file in (FINDINGS / CLAIMS).glob("findings_*.json")
+    ]
+    for board in boards:
+        run = [row for row in board["claims"] if row["outcome"] != NOT_RUN]
+        assert {row["claim"] for row in run} <= {*registered[board["registration"]]}
+        for row in run:
+            [line] = re.findall(rf"^\| `{row['claim']}` \|.*$", page, re.M)
+            assert f"| {row['outcome']} |" in line
 
 
 def test_every_recorded_result_is_shown():

@@ -6,8 +6,9 @@ the pages, as it does without arguments. A page marks what is inserted: from a l
 quickstart -->`` (where the figures come from) or ``<!-- results: quickstart bleu_by_length -->`` (a
 table) to a line ``<!-- end -->``.
 
-``claims=SCOREBOARD_DIR`` copies what the scoreboard of ``task=claims`` found to ``claims.md``, and
-its tables to ``claims/``, where the registration is.
+``claims=SCOREBOARD_DIR`` copies what a scoreboard of ``task=claims`` found, and its table of seeds,
+to ``claims/``, by the day on which it was found; ``claims.md`` has the claims of all scoreboards
+there.
 """
 
 import json
@@ -19,16 +20,17 @@ from pathlib import Path
 from typing import Any
 
 from datamodules.errors import UserError
-from datamodules.files import write_text
+from datamodules.files import write_json, write_text
 from lightning_modules.runs.files import read_result
-from lightning_modules.runs.paths import RESULT
-from sweeps.claims.findings import FINDINGS as FOUND
+from lightning_modules.runs.paths import RESULT, TABLES
+from sweeps.claims.findings import FINDINGS_JSON, FoundClaims, findings
+from sweeps.claims.scoreboard_tables import SEEDS_NAME
 from sweeps.comparison.record import origin_of, read_comparison
 from tests.helpers.commands import ROOT
 
 FINDINGS = ROOT / "docs" / "findings"
 CORPUS = "datamodules.grammar.GrammarCorpus"
-CLAIMS, CLAIM_TABLES = "claims", ("claims.json", "claims_seeds.csv")
+CLAIMS, FOUND = "claims", "findings"
 REGION = re.compile(
     r"^<!-- results: (?P<name>\w+)(?: (?P<table>\S+))? -->$.*?^<!-- end -->$", re.M | re.S
 )
@@ -110,7 +112,7 @@ def tables_of(name: str) -> list[str]:
 
 
 def copy_claims(board: Path) -> None:
-    """Copy what a scoreboard found, with the commit of the runs that lie where it lies.
+    """Copy what a scoreboard found, with the commit of its runs, which lie where it lies.
 
     Raises ``UserError`` if they differ in commit.
     """
@@ -119,17 +121,25 @@ def copy_claims(board: Path) -> None:
     if len(commits) != 1 or None in commits:
         raise UserError(f"{board}: runs of one commit are needed")
     [commit] = map(str, commits)
-    file = board / FOUND
+    file = board / FINDINGS_JSON
+    found = json.loads(file.read_text(encoding="utf-8"))
     day = date.fromtimestamp(file.stat().st_mtime).isoformat()
-    content = {"commit": commit[:8], "edition": edition_at(commit), "date": day}
-    title, _, text = file.read_text(encoding="utf-8").partition("\n")
-    page = FINDINGS / FOUND
-    kept = BY_HAND.search(page.read_text(encoding="utf-8"))
-    said = f"\n{kept[0]}\n" if kept else ""
-    write_text(page, f"{title}\n\n{stated(content)}\n{said}{text}")
-    for name in CLAIM_TABLES:
-        text = (board / "tables" / name).read_text(encoding="utf-8")
-        write_text(FINDINGS / CLAIMS / name, text)
+    content = {"commit": commit[:8], "edition": edition_at(commit), "date": day, "found": found}
+    write_json(FINDINGS / CLAIMS / f"{FOUND}_{day}.json", content)
+    seeds = (board / TABLES / f"{SEEDS_NAME}.csv").read_text(encoding="utf-8")
+    write_text(FINDINGS / CLAIMS / f"{SEEDS_NAME}_{day}.csv", seeds)
+
+
+def claims_page(text: str, folder: Path) -> str:
+    """Return the page of claims with what scoreboards found, which ``folder`` has."""
+    files = sorted(folder.glob(f"{FOUND}_*.json"))
+    boards = [json.loads(file.read_text(encoding="utf-8")) for file in files]
+    title, _, made = findings([FoundClaims.read(board["found"]) for board in boards]).partition(
+        "\n"
+    )
+    kept = BY_HAND.search(text)
+    said = [*map(stated, boards), *([kept[0]] if kept else [])]
+    return "\n\n".join([title, *said, made.strip()]) + "\n"
 
 
 def main(arguments: list[str]) -> None:
@@ -149,7 +159,10 @@ def fill_pages() -> None:
     """Insert the recorded results into every page."""
     for page in sorted(FINDINGS.glob("*.md")):
         text = page.read_text(encoding="utf-8")
-        if (new := insert(text, FINDINGS / "results")) != text:
+        new = insert(text, FINDINGS / "results")
+        if page.stem == CLAIMS:
+            new = claims_page(new, FINDINGS / CLAIMS)
+        if new != text:
             write_text(page, new)
             print(f"filled {page}")
 

@@ -1,6 +1,6 @@
 """Corrections within papers and over papers, against tables worked out by hand."""
 
-from sweeps.claims.families import correct, expected_wrong, over_papers
+from sweeps.claims.families import correct, over_papers
 from sweeps.claims.verdict import Outcome, Verdict
 
 SUPPORTED, UNDECIDED = Outcome.SUPPORTED, Outcome.UNDECIDED
@@ -41,8 +41,3 @@ def test_what_no_effect_decided_stays_as_it_is():
     found = correct({"a.x": unfair, "a.y": verdict(0.02)}, [])
     assert found["a.x"].outcome is Outcome.NOT_FAIR
     assert found["a.y"].p == 0.04
-
-
-def test_one_decided_verdict_in_twenty_may_be_wrong():
-    verdicts = [verdict(0.01)] * 30 + [verdict(0.01, Outcome.NEGLIGIBLE)] * 10 + [verdict(0.5)] * 9
-    assert expected_wrong([*verdicts, verdict(1.0, Outcome.NOT_FAIR)]) == 2.0
