@@ -9,7 +9,7 @@ from sweeps.comparison.collect import Comparison
 from sweeps.comparison.numbers import format_duration, format_size, in_words
 from sweeps.comparison.outputs import RunOutput
 from sweeps.report.group_tests import quote
-from sweeps.report.headline import Finding
+from sweeps.report.headline import Finding, Listing
 
 TIMED = 5  # most systems of which a sentence tells the time
 
@@ -28,17 +28,17 @@ def cost_findings(comparison: Comparison, best: System) -> Iterator[Finding]:
     shown = fastest_first
     if len(shown) > TIMED:
         shown = [each for each in shown if each in (best, shown[0], shown[-1])]
-    times = [f"{format_duration(_seconds(timed[each]))} ({quote(each)})" for each in shown]
+    times = [(quote(each), format_duration(_seconds(timed[each]))) for each in shown]
     sizes = [mean(run.result.parameters or 0 for run in runs) for runs in timed.values()]
     size = _span(sizes, format_size)
     several = any(len(runs) > 1 for runs in timed.values())
     trained = [run.result for runs in timed.values() for run in runs]
     peak = max(result.peak_memory_mib or 0 for result in trained)
     memory = f"; no process took more than {peak:,.0f} MiB of memory" if peak else ""
-    yield Finding(
+    models = f"The models have {size} parameters{memory}"
+    yield Finding.of_each(
         "Cost",
-        f"Training{hardware(trained)} took {in_words(times)}; the models have {size} "
-        f"parameters{memory}",
+        Listing(f"Training{hardware(trained)} took", times, models),
         f"{'means over seeds, ' if several else ''}no test; jobs side by side slow each other",
     )
 

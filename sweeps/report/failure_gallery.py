@@ -1,62 +1,73 @@
-"""Typical failures of each system by sentence length."""
+"""Typical failures by sentence length: one sentence of each length, as every system fails on it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from lightning_modules.metrics.failures import TranslationKind
-from lightning_modules.metrics.lengths import Bounds
+from lightning_modules.metrics.lengths import Bucket
+from lightning_modules.metrics.metric import Array
 from lightning_modules.metrics.systems import System
 from lightning_modules.metrics.text_metrics import sentence_bleu
+from sweeps.comparison.evaluation import EvalGroup
 from sweeps.report.explanations import EXPLAINING
 from sweeps.report.findings import Findings
 from sweeps.report.sentence_cards import Parts, hypothesis_parts, reference_parts
 
 OFTEN = 0.1
-"""Share of the translations from which a kind is shown before wrong words, which all systems have.
-"""
+"""Share of the translations from which a kind counts before wrong words, which all systems have."""
 
 
 @dataclass(frozen=True)
 class FailureExample:
-    """A failure of one system, typical of its kind and length."""
+    """The translation of a sentence by one system."""
 
     label: str  # of the system
     kind: TranslationKind
     share: int  # percent of the system's translations of this length that are of the kind
-    number: int
     bleu: float
-    source: str | None
-    reference: Parts
     parts: Parts  # the translation
 
 
 @dataclass(frozen=True)
-class GalleryGroup:
-    """The examples of one length group."""
+class GallerySentence:
+    """A sentence on which systems fail as they often do at its length."""
 
-    lengths: str  # the length group with its unit
+    number: int
+    source: str | None
+    reference: Parts
     examples: Sequence[FailureExample]
 
 
 @dataclass(frozen=True)
+class GalleryGroup:
+    """The sentences of one length group, one of each test set."""
+
+    lengths: str  # the length group with its unit
+    sentences: Sequence[GallerySentence]
+
+
+@dataclass(frozen=True)
 class Gallery:
-    """Examples by length; ``first`` is the position of the group that the findings are about."""
+    """Sentences by length; ``first`` is the position of the group that the findings are about."""
 
     groups: Sequence[GalleryGroup]
     first: int
 
 
 def failure_gallery(findings: Findings) -> Gallery:
-    """Return a typical failure of the first seed of each system, in each length group."""
+    """Return a sentence of each length group, as the first seed of each system translates it."""
     evaluation = findings.evaluation
     thin = {each.bounds for group in evaluation.groups for each in group.buckets if each.thin}
     groups: list[GalleryGroup] = []
     first = 0
     for bounds in evaluation.bounds:
         found = [
-            example for each in evaluation.systems for example in _examples(findings, each, bounds)
+            sentence
+            for group in evaluation.groups
+            for bucket in group.buckets
+            if bucket.bounds == bounds and (sentence := _sentence(findings, group, bucket))
         ]
         if not found:
             continue
@@ -66,30 +77,50 @@ def failure_gallery(findings: Findings) -> Gallery:
     return Gallery(groups, first)
 
 
-def _examples(findings: Findings, system: System, bounds: Bounds) -> Iterator[FailureExample]:
-    """Yield the typical failure of one system at one length; nothing where all is right."""
-    buckets = findings.evaluation.group(system).buckets
-    [index] = [each.index for each in buckets if each.bounds == bounds] or [np.array([], int)]
-    kinds = findings.failures.kinds[system.name][0][index]
+def _sentence(findings: Findings, group: EvalGroup, bucket: Bucket) -> GallerySentence | None:
+    """Return the sentence on which most systems fail as they often do; None where none fails.
+
+    Of several such sentences, it is the one whose BLEU are nearest to the medians of the systems.
+    """
+    if not len(bucket.index):
+        return None
+    kinds = [findings.failures.kinds[system.name][0][bucket.index] for system in group.systems]
+    as_often = [of == kind for of in kinds if (kind := _often(of)) is not None]
+    if not as_often:
+        return None
+    scores = [sentence_bleu(each.outputs[0].statistics)[bucket.index] for each in group.systems]
+    unusual = np.sum([np.abs(of - np.median(of)) for of in scores], axis=0)
+    place = int(np.lexsort((unusual, -np.sum(as_often, axis=0)))[0])
+    number = int(bucket.index[place])
+    test = group.systems[0].test
+    said = [each.outputs[0].hypotheses[number] for each in group.systems]
+    return GallerySentence(
+        number=number,
+        source=None if test.sources is None else test.sources[number],
+        reference=reference_parts(test.references[number], said, test.rules.target),
+        examples=[
+            _example(system, of_system, place, number, float(bleu[place]))
+            for system, of_system, bleu in zip(group.systems, kinds, scores, strict=True)
+        ],
+    )
+
+
+def _often(kinds: Array) -> TranslationKind | None:
+    """Return how a system fails often; None where all of its translations are right."""
     counts = np.bincount(kinds, minlength=len(TranslationKind))
     kind = max(EXPLAINING, key=lambda each: counts[each])
-    if counts[kind] < max(1, OFTEN * len(index)):
+    if counts[kind] < max(1, OFTEN * len(kinds)):
         kind = TranslationKind.WRONG
-    rows = index[kinds == kind]
-    if not len(rows):
-        return
-    test, output, rule = system.test, system.outputs[0], system.test.rules.target
-    scores = sentence_bleu(output.statistics)[rows]
-    middle = np.argsort(scores, kind="stable")[len(rows) // 2]
-    number = int(rows[middle])
-    hypothesis, reference = output.hypotheses[number], test.references[number]
-    yield FailureExample(
+    return kind if counts[kind] else None
+
+
+def _example(system: System, kinds: Array, place: int, number: int, bleu: float) -> FailureExample:
+    kind = TranslationKind(int(kinds[place]))
+    hypothesis, test = system.outputs[0].hypotheses[number], system.test
+    return FailureExample(
         label=system.label,
         kind=kind,
-        share=round(100 * len(rows) / len(index)),
-        number=number,
-        bleu=float(scores[middle]),
-        source=None if test.sources is None else test.sources[number],
-        reference=reference_parts(reference, [hypothesis], rule),
-        parts=hypothesis_parts(hypothesis, reference, rule),
+        share=round(100 * float(np.mean(kinds == kind))),
+        bleu=bleu,
+        parts=hypothesis_parts(hypothesis, test.references[number], test.rules.target),
     )

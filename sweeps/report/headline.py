@@ -7,6 +7,7 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
+from typing import NamedTuple, Self
 
 from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.metrics.pair_tests import Trend
@@ -20,6 +21,19 @@ COMPARED = 5  # most systems whose falls the answer compares
 HIGHEST, BY_LENGTH = "Highest BLEU", "By length"  # topics
 
 
+class Listing(NamedTuple):
+    """A sentence with a value for each system, which a page shows as a list."""
+
+    before: str
+    values: Sequence[tuple[str, str]]  # names of systems in quotes, and values
+    after: str = ""  # further sentences
+
+    def __str__(self) -> str:
+        """Return all in one line."""
+        values = in_words([f"{value} ({name})" for name, value in self.values])
+        return ". ".join(part for part in (f"{self.before} {values}", self.after) if part)
+
+
 @dataclass(frozen=True)
 class Finding:
     """A sentence about the systems, and the test that stands behind the sentence."""
@@ -29,6 +43,12 @@ class Finding:
     test: str
     short: str = ""
     """The claim in a few words, for the top of the page; empty for what never stands there."""
+    listing: Listing | None = None  # the claim in parts, where it has a value for each system
+
+    @classmethod
+    def of_each(cls, topic: str, listing: Listing, test: str) -> Self:
+        """Return a finding that tells a value of each system."""
+        return cls(topic, str(listing), test, listing=listing)
 
     def on(self, part: str) -> "Finding":
         """Return the finding, said of one of several test sets."""
@@ -297,11 +317,12 @@ def _falls_with_attention(group: GroupTests, plain: System, over: str, note: str
         return None
     real = {each.first: each for each in group.real_trends if each.second == plain.name}
     less = [each for each in others if each.name in real and _lost(group, each) < of_plain]
-    first = f"BLEU of {quote(plain)} {_change(group, plain)}"
-    changes = [f"that of {quote(each)} {_change(group, each)}" for each in others]
-    claim = f"{over}{note}, {in_words([first, *changes])}"
+    changes = {quote(each): _change(group, each) for each in (plain, *others)}
+    of = (f"that of {name} {change}" for name, change in changes.items())
+    claim = f"{over}{note}, BLEU {in_words([*of]).removeprefix('that ')}"
     test = _tested_trends(group, plain, {each: real[each.name] for each in less})
-    return Finding(BY_LENGTH, claim, test, _shares_lost(group, plain, others, less, over))
+    listing = Listing(f"{over}{note}, BLEU", [*changes.items()])
+    return Finding(BY_LENGTH, claim, test, _shares_lost(group, plain, others, less, over), listing)
 
 
 def _tested_trends(group: GroupTests, plain: System, trends: Mapping[System, Trend]) -> str:

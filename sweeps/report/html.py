@@ -4,7 +4,7 @@ import json
 import re
 import zlib
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from threading import Lock
 from types import MappingProxyType
@@ -26,6 +26,7 @@ from sweeps.comparison.numbers import format_number
 from sweeps.comparison.table_files import as_csv
 from sweeps.comparison.tables import Cell, Column, Kind, Table
 from sweeps.report.chips import cautions_of, chips_of
+from sweeps.report.findings import WEAK
 from sweeps.report.page_top import PageTop
 from sweeps.report.report import Report
 
@@ -38,17 +39,19 @@ def render_page(
     files: Mapping[str, str],
     data: Mapping[str, Any] = MappingProxyType({}),
     systems: Mapping[str, str] = MappingProxyType({}),
+    weak: Collection[str] = (),
     **shown: Any,
 ) -> str:
     """Return a page as text; Vega is inlined once.
 
     ``files`` are CSV files that the page can save, by name; ``data`` is further data for its
     scripts, by the ids of elements; ``systems`` are the labels of its systems by name, which get
-    their marks; ``shown`` are variables of the template.
+    their marks; ``weak`` are the labels of those that have learned too little; ``shown`` are
+    variables of the template.
     """
     specs = {name: _spec_of(chart) for name, chart in figures.items()}
     elements = {"figures": specs, "tables": files, **data}
-    made = environment(systems).get_template(template)
+    made = environment(systems, weak).get_template(template)
     return made.render(vega=vega(), data=elements, **shown)
 
 
@@ -58,15 +61,18 @@ def _spec_of(chart: Chart | DataChart | Spec) -> Spec:
     return chart.spec if isinstance(chart, DataChart) else as_spec(chart)
 
 
-def environment(systems: Mapping[str, str] = MappingProxyType({})) -> Environment:
+def environment(
+    systems: Mapping[str, str] = MappingProxyType({}), weak: Collection[str] = ()
+) -> Environment:
     """Return the environment of the templates, which escapes all words.
 
-    ``systems`` are the labels of the systems by name.
+    ``systems`` are the labels of the systems by name, ``weak`` those of systems that have learned
+    too little.
     """
     made = Environment(
         loader=PackageLoader("sweeps.report"), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
-    marks = SystemMarks(systems)
+    marks = SystemMarks(systems, weak)
     made.filters |= {"breakable": breakable, "cells": page_cells}
     made.filters |= {"system": marks.label, "systems": marks.sentence}
     made.tests["system"] = marks.knows
@@ -78,7 +84,7 @@ def environment(systems: Mapping[str, str] = MappingProxyType({})) -> Environmen
 class SystemMarks:
     """The marks and colours that systems have in charts, for their names in the text of a page."""
 
-    def __init__(self, labels: Mapping[str, str]) -> None:
+    def __init__(self, labels: Mapping[str, str], weak: Collection[str] = ()) -> None:
         colours, looks, short = (
             letter_colours(labels),
             looks_of(labels),
@@ -90,14 +96,18 @@ class SystemMarks:
             )
             for name, label in labels.items()
         }
+        self._alone = {
+            label: marked + WEAK if label in weak else marked
+            for label, marked in self._marked.items()
+        }
 
     def knows(self, text: str) -> bool:
         """Return whether a text is the label of a system."""
         return text in self._marked
 
     def label(self, label: str) -> Markup:
-        """Mark the label of a system; any other text stays."""
-        return self._marked.get(label) or breakable(label)
+        """Mark the label of a system, also if it has learned too little; any other text stays."""
+        return self._alone.get(label) or breakable(label)
 
     def sentence(self, text: str) -> Markup:
         """Mark the systems of a sentence, whose labels it has in quotes."""
@@ -205,7 +215,8 @@ def marked_alike(evaluation: Evaluation) -> dict[str, str]:
 def render_report(report: Report) -> str:
     """Return the page as text. Raises ``UserError`` for a section of the user that fails."""
     labels = marked_alike(report.findings.evaluation)
-    templates = environment(labels)
+    weak = [system.label for system in report.findings.too_weak if not report.findings.alone]
+    templates = environment(labels, weak)
     files = {name: as_csv(table) for name, table in report.tables.items()}
     sections: list[PageSection] = []
     data: dict[str, Any] = {}
@@ -226,6 +237,7 @@ def render_report(report: Report) -> str:
         files=files,
         data=data,
         systems=labels,
+        weak=weak,
         findings=report.findings,
         top=top,
         cautions=list(cautions_of(top, names)),

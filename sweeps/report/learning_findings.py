@@ -1,6 +1,6 @@
 """What training shows: how much systems use the source, and whether more training would help."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from math import hypot
 from statistics import mean
 from typing import Literal, NamedTuple
@@ -11,7 +11,7 @@ from sweeps.comparison.collect import Comparison
 from sweeps.comparison.numbers import format_number, in_words
 from sweeps.comparison.significance_tables import differ
 from sweeps.report.group_tests import WHOLE, GroupTests, quote
-from sweeps.report.headline import Finding
+from sweeps.report.headline import Finding, Listing
 
 MOST_SHARES = 5  # most systems of which a sentence tells the share
 LITTLE = 0.5  # of the next system's share, up to which a system uses its source much less
@@ -39,17 +39,21 @@ def learning_findings(comparison: Comparison, best: System) -> Iterator[Finding]
     gains, falls = (_shares(comparison, key) for key in ("source_gain", "fall"))
     seeds = "means over seeds; " if len(comparison.runs) > len(comparison.by_system) else ""
     if best in gains and len(gains) > 1:
-        yield Finding(
+        before = (
+            "Given the right source rather than another sentence's, the validation loss is lower by"
+        )
+        yield Finding.of_each(
             "Use of the source",
-            "Given the right source rather than another sentence's, the validation loss is lower "
-            f"by {_listed(gains, best)}",
+            Listing(before, *_listed(gains, best)),
             f"no test: {seeds}{_largest_error(gains)}",
         )
     if best in falls and len(falls) > 1:
-        yield Finding(
+        before = "With the last doubling of the target tokens, the validation loss fell by"
+        values, between = _listed(falls, best)
+        after = ". ".join(part for part in (between, _outlook(falls, best)) if part)
+        yield Finding.of_each(
             "More training",
-            "With the last doubling of the target tokens, the validation loss fell by "
-            f"{_listed(falls, best)}. {_outlook(falls, best)}",
+            Listing(before, values, after),
             f"no test: {seeds}{_largest_error(falls)}",
         )
 
@@ -88,14 +92,17 @@ def _shares(comparison: Comparison, key: Literal["source_gain", "fall"]) -> dict
     return dict(sorted(found.items(), key=lambda each: -each[1].value))
 
 
-def _listed(shares: Mapping[System, Share], best: System) -> str:
-    """List the shares; of many systems, the largest, the best system's and the smallest."""
+def _listed(shares: Mapping[System, Share], best: System) -> tuple[Sequence[tuple[str, str]], str]:
+    """Return the shares by system, and how many are left out.
+
+    Of many systems, it is the largest share, the best system's and the smallest.
+    """
     systems = list(shares)
     if len(systems) > MOST_SHARES:
         systems = [each for each in systems if each in (systems[0], best, systems[-1])]
-    listed = in_words([f"{shares[each]} ({quote(each)})" for each in systems])
     between = len(shares) - len(systems)
-    return f"{listed}; {between} more lie between" if between else listed
+    left = f"{between} more lie between" if between else ""
+    return [(quote(each), str(shares[each])) for each in systems], left
 
 
 def _outlook(falls: Mapping[System, Share], best: System) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from lightning_modules.metrics.failures import TranslationKind, repeated_words
+from lightning_modules.metrics.text_metrics import sentence_bleu
 from lightning_modules.metrics.words import PLAIN
 from sweeps.comparison.collect import Comparison
 from sweeps.comparison.evaluation import evaluate
@@ -21,7 +22,7 @@ from sweeps.report.sections.seeds import SeedSpread
 from sweeps.report.sections.sentence_table import SentenceTable
 from sweeps.report.sections.significance import DIFFERENCE, Significance
 from sweeps.report.sentence_cards import hypothesis_parts
-from tests.helpers.failing_systems import LENGTHS, cut, looping, made_test, system
+from tests.helpers.failing_systems import LENGTHS, cut, looping, made_test, system, unknown
 
 
 def findings_of(*systems):
@@ -36,7 +37,8 @@ def findings():
 def test_the_gallery_opens_at_the_longest_group_with_the_system_that_falls(findings):
     gallery = failure_gallery(findings)
     assert gallery.groups[gallery.first].lengths == "21–30 words"
-    first, *others = gallery.groups[gallery.first].examples
+    [sentence] = gallery.groups[gallery.first].sentences
+    first, *others = sentence.examples
     assert (first.label, first.kind) == ("the loops, labelled", TranslationKind.LONG)
     assert first.share == pytest.approx(50, abs=15)
     assert {each.kind for each in others} == {TranslationKind.WRONG}  # cuts are too rare
@@ -44,14 +46,35 @@ def test_the_gallery_opens_at_the_longest_group_with_the_system_that_falls(findi
     assert [group.lengths for group in gallery.groups] == ["21–30 words"]
 
 
-def test_an_example_is_that_of_the_middle(findings):
-    [example, *_] = failure_gallery(findings).groups[0].examples
+def test_all_systems_fail_on_one_sentence_as_each_often_does(findings):
+    [sentence] = failure_gallery(findings).groups[0].sentences
     [kinds] = findings.failures.kinds["loops"]
-    assert kinds[example.number] == example.kind
-    reference = "".join(text for text, _ in example.reference)
-    assert reference == made_test().references[example.number]
+    [example, *others] = sentence.examples
+    assert len(others) == 2
+    assert kinds[sentence.number] == example.kind == TranslationKind.LONG
+    reference = "".join(text for text, _ in sentence.reference)
+    assert reference == made_test().references[sentence.number]
     assert "".join(text for text, _ in example.parts).split()[:6] == reference.split()[:6]
     assert {mark for _, mark in example.parts} == {"", "loop"}
+
+
+def test_of_sentences_that_fit_it_is_the_one_with_the_usual_bleu():
+    """Where a system fails in one way, no other sentence is nearer to the median."""
+    found = findings_of(system("unknown", unknown, share=1.0), system("steady"))
+    [sentence] = failure_gallery(found).groups[0].sentences
+    [group] = found.evaluation.groups
+    [bucket] = [each for each in group.buckets if sentence.number in each.index]
+    as_often = np.ones(len(bucket.index), bool)
+    away = np.zeros(len(bucket.index))
+    for each, kind in zip(
+        group.systems, (TranslationKind.UNKNOWN, TranslationKind.WRONG), strict=True
+    ):
+        as_often &= found.failures.kinds[each.name][0][bucket.index] == kind
+        bleu = sentence_bleu(each.outputs[0].statistics)[bucket.index]
+        away += np.abs(bleu - np.median(bleu))
+    place = [*bucket.index].index(sentence.number)
+    assert as_often[place]
+    assert away[place] == away[as_often].min()
 
 
 def test_an_empty_translation_is_said_to_be_nothing():

@@ -75,6 +75,10 @@ def test_systems_have_the_marks_and_colours_of_their_charts():
     assert marks.sentence(sentence) == f"{bahdanau}‡ &lt; {transformer}, not “x”"
     assert marks.label("Transformer (V. & W. et al.)") == transformer
     assert marks.label("a=<b>") == "a=&lt;b&gt;"
+    weak = SystemMarks({"a": "A", "b": "B"}, ["A"])
+    assert weak.label("A").endswith(">A</span>‡")
+    assert weak.label("B").endswith(">B</span>")
+    assert "‡" not in weak.sentence("“A” < “B”")  # sentences have their own
     same = SystemMarks({"a": "T (x)", "b": "T (y)"})
     assert ">T (x)</span>" in same.label("T (x)")
 
