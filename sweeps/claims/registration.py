@@ -6,7 +6,7 @@ or the hash, before the first run: verdicts name it, and what deviates from it i
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from types import ModuleType
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Self
 from datamodules.errors import UserError, one_line
 from datamodules.files import write_json
 from lightning_modules.runs.provenance import ROOT, TESTING_CODE, TRAINING_CODE, code_version
-from lightning_modules.runs.settings import flatten
+from lightning_modules.runs.settings import RESULTS, flatten, overrides_that_affect
 from sweeps.claims import families, gates, intervals, pooling, trajectory, verdict
 from sweeps.claims.plan import ClaimsPlan
 
@@ -95,13 +95,14 @@ def registered_content(
 ) -> dict[str, Any]:
     """Return what decides the verdicts of a plan, for ``RegisteredFile``.
 
-    ``overrides`` are those of the command, ``rates`` its learning rates.
+    ``overrides`` are those of the command, of which those count that may change results; ``rates``
+    are its learning rates.
     """
     content = {
         "day": date.today().isoformat(),
         "finished runs": len(plan.runs) - len(plan.missing),
         "tier": plan.tier,
-        "overrides": sorted(overrides),
+        "overrides": _of_results(overrides),
         "learning rates": dict(rates),
         "code": {
             "training": code_version(ROOT, TRAINING_CODE),
@@ -124,6 +125,10 @@ def registered_content(
     }
     plain: dict[str, Any] = json.loads(json.dumps(content))
     return plain
+
+
+def _of_results(overrides: Iterable[str]) -> list[str]:
+    return sorted(overrides_that_affect(overrides, RESULTS))
 
 
 def compare(registered: RegisteredFile, now: Mapping[str, Any]) -> Registration:
@@ -161,7 +166,8 @@ def _flat(content: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, Any]:
         claim = content["claims"][name]
         corpora = {key: value for key, value in claim["corpora"].items() if key in of["corpora"]}
         claims[name] = {**claim, "corpora": corpora}
-    return flatten({**content, "claims": claims, **dict.fromkeys(WHEN)})
+    overrides = _of_results(content["overrides"])
+    return flatten({**content, "overrides": overrides, "claims": claims, **dict.fromkeys(WHEN)})
 
 
 def _text(value: Any) -> str:

@@ -52,6 +52,15 @@ def test_what_deviates_is_listed(registered, tmp_path):
     ]
 
 
+def test_where_files_lie_is_not_registered_and_does_not_deviate(registered, tmp_path):
+    given = ["outputs=/a/folder", "logger=none", "claims=all"]
+    now = content(tmp_path, a_claim(), overrides=given)
+    assert now["overrides"] == []
+    assert compare(registered, now).deviations == []
+    earlier = RegisteredFile.of(now | {"overrides": ["outputs=/another"]})
+    assert compare(earlier, now).deviations == []
+
+
 def test_corpora_that_wait_are_named_in_one_line(tmp_path):
     file = tmp_path / NAME
     written = content(tmp_path, a_claim(), a_claim("two"))
