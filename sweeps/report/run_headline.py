@@ -68,9 +68,18 @@ def _by_length(
         most, one, other = max(falls, key=lambda each: each[0])
         where = f"from {one.label} to {named(other)}"
         claim += f"; the largest clear fall is {where}, by {format_number(most, 1)}"
-    ends = [format_number(known[each].value, 1) for each in (first, last)]
-    short += f" ({ends[0]} at {named(first)}, {ends[1]} at {named(last)})"
-    return Finding(BY_LENGTH, claim, TEST, short + better)
+    start, end = known[first], known[last]
+    over = f"from {first.label} to {named(last)}"
+    ends = f"{format_number(start.value, 1)} to {format_number(end.value, 1)}"
+    short += f", and {_changes(start, end)} {over} ({ends}){better}"
+    return Finding(BY_LENGTH, claim, TEST, short)
+
+
+def _changes(start: Estimate, end: Estimate) -> str:
+    """Say what BLEU does: it changes if the intervals are disjoint."""
+    if below(end, start):
+        return f"falls by {1 - end.value / start.value:.0%}"
+    return "rises" if below(start, end) else "neither falls nor rises clearly"
 
 
 def _shown(score: Estimate) -> str:
