@@ -2,19 +2,25 @@
 
 import json
 import re
+import subprocess
 
 import pytest
 
 from datamodules.errors import UserError
+from datamodules.files import write_json, write_text
 from datamodules.grammar.corpus import EDITION
-from sweeps.claims.scoreboard import NOT_RUN
+from sweeps.claims.findings import FINDINGS_JSON, FoundClaim, FoundClaims
+from sweeps.claims.scoreboard import NOT_RUN, TITLE
+from sweeps.claims.scoreboard_tables import SEEDS_NAME
 from tests.helpers.commands import ROOT
+from tests.helpers.run_folders import make_run
 from tests.tools.findings import (
     CLAIMS,
     FINDINGS,
     REGION,
     STATED,
     claims_page,
+    copy_claims,
     edition_at,
     insert,
     read_table,
@@ -59,6 +65,32 @@ def test_the_page_of_claims_has_the_verdicts_of_the_tables():
         for row in run:
             [line] = re.findall(rf"^\| `{row['claim']}` \|.*$", page, re.M)
             assert f"| {row['outcome']} |" in line
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="not a checkout of git")
+def test_a_scoreboard_is_copied_and_its_claims_are_on_the_page(tmp_path, monkeypatch):
+    pages, board = tmp_path / "pages", tmp_path / "outputs" / "claims" / "laptop"
+    monkeypatch.setattr("tests.tools.findings.FINDINGS", pages)
+    head = ["git", "rev-parse", "HEAD"]
+    commit = subprocess.run(head, cwd=ROOT, capture_output=True, text=True, check=True)
+    make_run(tmp_path / "outputs" / "runs" / "0", git_commit=commit.stdout.strip())
+    one = FoundClaim("paper.one", "It helps.", "supported", "Supported: it does.", p=0.01)
+    found = FoundClaims(
+        "at laptop scale", 8e5, "800,000 target tokens", "f00d", ["seeds: 3"], [one]
+    )
+    write_json(board / FINDINGS_JSON, found.as_json())
+    write_text(board / "tables" / f"{SEEDS_NAME}.csv", "claim,score\npaper.one,30\n")
+    copy_claims(board)
+    [copied] = (pages / CLAIMS).glob("*.csv")
+    assert copied.read_text() == "claim,score\npaper.one,30\n"
+    page = claims_page("# Old\n\n<!-- by hand -->\n\nhow\n\n<!-- end -->\n\nold", pages / CLAIMS)
+    assert page.startswith(f"# {TITLE}\n\n*Edition {EDITION} of the built-in corpus, commit ")
+    assert "\n\n<!-- by hand -->\n\nhow\n\n<!-- end -->\n\n**1 claim: 1 supported" in page
+    assert "- `paper.one`: It helps. Supported: it does.\n" in page
+    assert "old" not in page
+    make_run(tmp_path / "outputs" / "runs" / "1", git_commit="0" * 40)
+    with pytest.raises(UserError, match="runs of one commit are needed"):
+        copy_claims(board)
 
 
 def test_every_recorded_result_is_shown():
