@@ -8,7 +8,6 @@ from lightning_modules.figures.charts import Chart, Width
 from lightning_modules.metrics.curves import curve_points, format_csv
 from lightning_modules.metrics.systems import System
 from lightning_modules.runs.job import run_label
-from lightning_modules.runs.schema import AlarmKind
 from lightning_modules.testing.alarms import HEADINGS
 from lightning_modules.testing.output_suspicions import suspicions_of_output
 from sweeps.comparison.collect import Comparison, has_attention
@@ -219,17 +218,20 @@ class Findings:
 
     def weak_among(self, systems: Collection[System]) -> str | None:
         """Say which of some systems have learned too little, and why; None if none has."""
-        weak = [quote(each) for each in self.too_weak if each in systems]
+        weak = [each for each in self.too_weak if each in systems]
         if not weak:
             return None
-        named = in_words(weak) if len(weak) <= MOST_WEAK else f"{len(weak)} systems"
+        names = [quote(each) for each in weak]
+        named = in_words(names) if len(weak) <= MOST_WEAK else f"{len(weak)} systems"
         have = "has" if len(weak) == 1 else "have"
-        return f"{named} {have} learned too little ({self.why_weak})"
+        return f"{named} {have} learned too little ({self.why_weak(weak)})"
 
-    @property
-    def why_weak(self) -> str:
-        """What says that systems have learned too little."""
-        return ", or ".join(HEADINGS[kind] for kind in HEADINGS if kind in self._alarming)
+    def why_weak(self, weak: Collection[System]) -> str:
+        """Say why systems have learned too little: the kinds of their alarms."""
+        names = {system.name for system in weak}
+        alarms = (run.result.alarms for run in self.comparison.runs if run.name in names)
+        kinds = {alarm.kind for of_run in alarms for alarm in of_run}
+        return ", or ".join(HEADINGS[kind] for kind in HEADINGS if kind in kinds - {RISING})
 
     @property
     def behind(self) -> str | None:
@@ -249,13 +251,6 @@ class Findings:
             f"Even {quote(best)}, which has the highest BLEU ({reached} on the whole test set), "
             f"does not reach the {ahead[0]} ({floor}), which has no model."
         )
-
-    @property
-    def _alarming(self) -> set[AlarmKind]:
-        """The kinds of alarms by which systems have learned too little."""
-        weak = {system.name for system in self.too_weak}
-        found = (run.result.alarms for run in self.comparison.runs if run.name in weak)
-        return {alarm.kind for alarms in found for alarm in alarms} - {RISING}
 
     @cached_property
     def too_weak(self) -> list[System]:

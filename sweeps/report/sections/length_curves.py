@@ -67,7 +67,7 @@ class BleuByLength(Section):
             return []
         alarms, weak = self.findings.alarms, self.findings.too_weak
         said = [PageTop(self.findings).setting]
-        said += [f"{WEAK}: learned too little ({self.findings.why_weak})."] if weak else []
+        said += [f"{WEAK}: learned too little ({self.findings.why_weak(weak)})."] if weak else []
         if alarms and alarms.improved and alarms.runs > 1:
             said.append(f"{alarms.improving_in_short}.")
         marks = {system.name: WEAK for system in weak}

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from omegaconf import OmegaConf
 
+from lightning_modules.testing.alarms import HEADINGS
 from sweeps.comparison.numbers import format_duration
 from sweeps.comparison.record import Origin
 from sweeps.report.chips import ELSEWHERE, cautions_of, chips_of
@@ -159,6 +160,18 @@ def test_systems_that_have_learned_too_little_are_named_beside_the_answer(tmp_pa
     alone = findings_of(runs[:1])  # opens with its own alarm
     assert alone.weak is None
     assert alone.answer != NO_ANSWER
+
+
+def test_the_alarms_of_a_system_say_why_it_has_learned_too_little(tmp_path):
+    alike = {"kind": "alike", "text": "2 different word pairs"}
+    made = {"none": [BELOW], "luong": [alike, RISING], "bahdanau": []}
+    runs = [make_run(tmp_path / name, name, alarms=alarms) for name, alarms in made.items()]
+    found = findings_of(runs)
+    none, luong = found.too_weak
+    below, same = (HEADINGS[kind] for kind in ("below", "alike"))
+    assert (found.why_weak([none]), found.why_weak([luong])) == (below, same)
+    assert found.why_weak(found.too_weak) == f"{below}, or {same}"
+    assert str(found.weak_among([luong])).endswith(f" has learned too little ({same})")
 
 
 @pytest.mark.long
