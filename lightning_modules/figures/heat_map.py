@@ -42,6 +42,7 @@ class Panel:
     attention: SentenceAttention
     title: str
     subtitle: str
+    chosen: str = ""  # which sentence it is, and why it is shown
 
 
 def attention_map(
@@ -53,7 +54,7 @@ def attention_map(
     """
     labels = label_room(attention.target_words, width)
     drawn = _map(Panel(attention, title, subtitle), width, cell_size(attention, width, labels))
-    return _finished(drawn, width, bool(attention.gold))
+    return _finished(drawn, width, bool(attention.gold), [])
 
 
 def attention_panels(panels: Sequence[Panel], width: Width) -> alt.ConcatChart:
@@ -72,14 +73,16 @@ def attention_panels(panels: Sequence[Panel], width: Width) -> alt.ConcatChart:
     )
     said = " ".join(chart.description for chart in drawn)
     gold_links = any(panel.attention.gold for panel in panels)
-    return _finished(chart.properties(description=said), width, gold_links)
+    chosen = dict.fromkeys(panel.chosen for panel in panels if panel.chosen)
+    return _finished(chart.properties(description=said), width, gold_links, [*chosen])
 
 
 Drawn = TypeVar("Drawn", alt.LayerChart, alt.ConcatChart)
 
 
-def _finished(chart: Drawn, width: Width, gold_links: bool) -> Drawn:
-    note = f"{HOW_TO_READ}{'; outlines: gold links' if gold_links else ''}."
+def _finished(chart: Drawn, width: Width, gold_links: bool, chosen: Sequence[str]) -> Drawn:
+    how = f"{HOW_TO_READ}{'; outlines: gold links' if gold_links else ''}"
+    note = "".join(f"{each}. " for each in (how, *chosen)).strip()
     given = described(chart, width, note, details=chart.description)
     axis = alt.AxisConfig(ticks=False, domain=False)
     if width == "container":

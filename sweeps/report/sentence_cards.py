@@ -158,7 +158,8 @@ def sentence_cards(
     lengths = sentence_lengths(test, "reference_words" if test.sources is None else "source_words")
     attentions = [_attention(output, list(reasons)) for output in first]
     cards = []
-    for number, why in reasons.items():
+    for number, reason in reasons.items():
+        why = f"{lengths[number]} words, {reason}"
         reference = test.references[number]
         translations = []
         for place, (system, output) in enumerate(zip(group.systems, first, strict=True)):
@@ -167,7 +168,8 @@ def sentence_cards(
             weights = heads[place].get(number)
             panel = None
             if drawn and drawn.target_words:
-                panel = Panel(drawn, system.label, f"sentence {number}, BLEU {score:.1f}")
+                subtitle = f"sentence {number}, BLEU {score:.1f}"
+                panel = Panel(drawn, system.label, subtitle, f"Sentence {number}: {why}")
                 if weights is not None and weights.shape[2:] != np.shape(drawn.weights):
                     weights = None  # these weights belong to another translation
             hypothesis = output.hypotheses[number]
@@ -183,7 +185,6 @@ def sentence_cards(
                 )
             )
         source = None if test.sources is None else test.sources[number]
-        why = f"{lengths[number]} words, {why}"
         said = [output.hypotheses[number] for output in first]
         missed = reference_parts(reference, said, test.rules.target)
         cards.append(SentenceCard(number, why, source, missed, translations))

@@ -103,6 +103,14 @@ def test_panels_have_letters_one_key_and_the_width_of_a_paper(width, letters):
     assert {*re.findall(r'font-size="(\d+)px"', svg)} == {"8", "9"}
 
 
+def test_the_caption_says_once_which_sentences_are_shown_and_why():
+    attention = sentence(ENGLISH, FRENCH)
+    reasons = ["Sentence 7: easily read", "Sentence 9: differ most", "Sentence 11: left out"]
+    panels = [Panel(attention, "a system", "", why) for why in reasons for _ in range(2)]
+    caption = attention_panels(panels, TEXT_WIDTH).to_dict()["usermeta"]["caption"]
+    assert caption.endswith(f". {reasons[0]}. {reasons[1]}.")
+
+
 @pytest.mark.parametrize("width", [TEXT_WIDTH, COLUMN])
 def test_panels_with_words_of_all_lengths_fit_and_have_equal_cells(width):
     """Plots stand one above the other, so the longest word of one takes room from the other."""
