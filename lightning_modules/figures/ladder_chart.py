@@ -107,8 +107,8 @@ def _lengths() -> Chart:
 def _of_systems(x: alt.X) -> list[alt.Chart]:
     """Return layers of seeds as dots, means as lines, and collapsed trainings as crosses.
 
-    Data: ``seeds`` (system, seed, value, collapsed, colour, shape) and ``means`` (system, value,
-    colour, dash), both with the field of ``x``.
+    Data: ``seeds`` (system, seed, value, collapsed, colour, shape), ``means`` (system, value,
+    colour, dash) and ``labels`` (over, under, value, colour), all with the field of ``x``.
     """
     colour = alt.Color("colour:N", scale=None)
     said = tooltip("system", numbers={"seed": "seed", "value": "value"})
@@ -120,12 +120,19 @@ def _of_systems(x: alt.X) -> list[alt.Chart]:
         size=alt.when("datum.collapsed").then(alt.value(0)).otherwise(alt.value(30)),
     )
     crosses = seeds.transform_calculate(cross="datum.collapsed ? '×' : ''")
+    labels = _of("labels").encode(x=x, y=_value("value"), color=colour)
     return [
         means.mark_line(strokeWidth=_STYLE.line).encode(
             strokeDash=alt.StrokeDash("dash:N", scale=None)
         ),
         dots,
         crosses.mark_text(fontSize=16).encode(text=alt.Text("cross:N")),
+        *(
+            labels.mark_text(align="right", dx=4, dy=dy, fontWeight="bold").encode(
+                text=alt.Text(f"{side}:N")
+            )
+            for side, dy in (("over", -17), ("under", 18))
+        ),
     ]
 
 

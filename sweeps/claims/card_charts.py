@@ -29,6 +29,7 @@ from sweeps.claims.pooling import PooledEffect
 from sweeps.claims.scoreboard import margin_of, pooled_sentence, unit_of
 
 POOLED = "pooled"
+NAMED = 2  # most systems whose curves have names at their ends
 LEAST_PLACES = 3  # fewest length groups of which it is worth saying where a score falls
 EARLY = 0.8  # share of a fall that is nearly all of it
 ABOUT_LENGTH = ("slope", "slope_difference", "kept", "kept_difference")
@@ -155,7 +156,28 @@ def _of_systems(
             | {"colour": looks[system].colour, "dash": looks[system].dash}
             for (system, place), found in values.items()
         ],
+        "labels": _labels(x, values, looks),
     }
+
+
+def _labels(
+    x: str, values: Mapping[tuple[str, float], Sequence[float]], looks: Looks
+) -> list[dict[str, Any]]:
+    """Return names for the right ends of curves: over the highest, under another.
+
+    Three names or more may overlap, and are empty: the key beside the chart has them.
+    """
+    last = max(place for _, place in values)
+    ends = {
+        system: float(np.mean(found)) for (system, place), found in values.items() if place == last
+    }
+    ranked = sorted(ends, key=lambda system: -ends[system])
+    named = len(ranked) <= NAMED
+    return [
+        {x: last, "value": ends[system], "colour": looks[system].colour}
+        | {side: system if named and side == own else "" for side in ("over", "under")}
+        for system, own in zip(ranked, ("over", *["under"] * len(ranked)), strict=False)
+    ]
 
 
 def _by_length(corpus: CorpusResult, one: ClaimResult, looks: Looks) -> dict[str, DataChart]:

@@ -1,5 +1,7 @@
 """Ladders: a chart is described once, and each card brings its data."""
 
+import re
+
 import pytest
 import vl_convert
 
@@ -34,6 +36,10 @@ DATA: dict[str, dict[str, Rows]] = {
             for rung in RUNGS
         ],
         "means": [{**LOOK, "rung": rung, "value": 20, "dash": [6, 2]} for rung in RUNGS],
+        "labels": [
+            {"rung": RUNGS[-1], "value": 20, "colour": "#1248e0", "over": "one", "under": ""},
+            {"rung": RUNGS[-1], "value": 19, "colour": "#a82508", "over": "", "under": "two"},
+        ],
     },
     CORPORA: {
         "margin": [{"low": -0.1, "high": 0.1}],
@@ -48,6 +54,7 @@ DATA: dict[str, dict[str, Rows]] = {
 DATA[LENGTHS] = {
     "seeds": [{**row, "place": row["rung"] / 20_000} for row in DATA[SYSTEMS]["seeds"]],
     "means": [{**row, "place": row["rung"] / 20_000} for row in DATA[SYSTEMS]["means"]],
+    "labels": [{**row, "place": row["rung"] / 20_000} for row in DATA[SYSTEMS]["labels"]],
 }
 
 
@@ -71,6 +78,9 @@ def test_a_system_is_drawn_in_its_own_look(like):
     svg = drawn(like)
     assert 'stroke="#1248e0"' in svg
     assert 'stroke-dasharray="6,2"' in svg
+    for name, colour in {"one": "#1248e0", "two": "#a82508"}.items():
+        [label] = re.findall(rf"<text[^>]*>{name}</text>", svg)
+        assert f'fill="{colour}"' in label
 
 
 def test_a_forest_of_corpora_has_a_row_for_each_and_one_for_all():

@@ -422,10 +422,24 @@ def test_a_card_has_a_dot_for_each_seed_at_each_rung():
     assert len(data["seeds"]) == len(RUNGS) * 4
     assert [row["effect"] for row in data["rungs"]] == [-8, -2, 4]
     assert data["margin"] == [{"low": -1.0, "high": 1.0}]
+    over, under = charts[systems].datasets["labels"]
+    assert (over["over"], over["under"], under["over"], under["under"]) == (
+        *("attention", ""),
+        *("", "none"),
+    )
+    assert over["value"] > under["value"]
     dots = charts[systems].datasets["seeds"]
     assert [row["collapsed"] for row in dots] == [False] * 9 * len(RUNGS) + [True] * len(RUNGS)
     assert any(line.startswith("Collapsed on en-fr: none, seed 3") for line in card["found"])
     assert np.isfinite([row["value"] for row in charts[systems].datasets["means"]]).all()
+
+
+def test_ends_of_three_curves_have_no_names():
+    three = on_corpus((9, 9, 9), Outcome.SUPPORTED, systems=("attention", "none", "transformer"))
+    card, charts = card_of(a_result("one", three, measure=ORDER), LAPTOP)
+    [(_, [_, systems])] = card["figures"]
+    labels = charts[systems].datasets["labels"]
+    assert {(row["over"], row["under"]) for row in labels} == {("", "")}
 
 
 def test_a_card_has_a_forest_of_its_corpora_and_their_ladders():
