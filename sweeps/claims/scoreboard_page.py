@@ -59,8 +59,8 @@ METHOD = {
     "that counts, reversed if it lies beyond it in the other direction, negligible if the 90% "
     "interval lies inside of both, otherwise undecided.",
     "Corrections": "Many claims make a wrong verdict likelier: Holm's correction over the claims "
-    "of a paper, then Benjamini and Hochberg's over papers. Extensions, which are tested otherwise "
-    "than in their papers, are apart.",
+    "of a paper, then Benjamini and Hochberg's over papers. Extensions, which are tested "
+    "differently from their papers, are apart.",
     "In full": "docs/how_to/claims.md",
 }
 """How a verdict comes about, in short."""
@@ -111,6 +111,7 @@ def _page(results: Sequence[ClaimResult], scale: Scale, files: dict[str, str], o
         files=files,
         title=TITLE,
         facts=dict(_facts(results, out)),
+        undecided=_undecided(results),
         unsettled=unsettled(results, scale),
         method={"Corpora": TEXTS[scale.tier], **METHOD},
         alarms=alarms_of_claims(results),
@@ -134,6 +135,16 @@ def _page(results: Sequence[ClaimResult], scale: Scale, files: dict[str, str], o
             for heading in (*(["Effects"] if effects else []), *headings, "Method", "Table")
         ],
     )
+
+
+def _undecided(results: Sequence[ClaimResult]) -> str | None:
+    """Return that no verdict is decided, as a sentence; None where one is, or there is none."""
+    outcomes = [outcome_of(one) for one in results if one.verdict is not None]
+    if not outcomes or any(outcome in DECIDED for outcome in outcomes):
+        return None
+    if len(outcomes) == 1:
+        return "The verdict is not decided."
+    return f"None of the {len(outcomes)} verdicts is decided."
 
 
 def _facts(results: Sequence[ClaimResult], out: Path) -> Iterator[tuple[str, str]]:

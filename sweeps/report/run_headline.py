@@ -10,7 +10,7 @@ from sweeps.comparison.numbers import format_estimate, format_number, in_words
 from sweeps.report.group_tests import BLEU, below
 from sweeps.report.headline import BY_LENGTH, Finding
 
-TEST = "a single run; another may come out otherwise"
+TEST = "a single run; another may give another result"
 
 
 def run_headline(evaluation: Evaluation) -> list[Finding]:

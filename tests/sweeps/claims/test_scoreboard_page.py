@@ -33,6 +33,22 @@ def test_the_page_has_command_date_cost_and_method(tmp_path, no_pictures):
     assert page.index("How a verdict comes about") < page.index("<summary>Table")
 
 
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["crosses"], "The verdict is not decided."),
+        (["crosses", "unfair"], "None of the 2 verdicts is decided."),
+        (["crosses", "holds"], None),
+        (["lost"], None),  # no verdict
+    ],
+)
+def test_a_page_without_a_decided_verdict_opens_with_that(tmp_path, no_pictures, names, said):
+    shown = [by_name()[name] for name in names]
+    page = write_scoreboard(shown, LAPTOP, WIDTHS, tmp_path).read_text(encoding="utf-8")
+    assert ('id="answer"' in page) == (said is not None)
+    assert said is None or said in page
+
+
 def test_undecided_claims_say_what_every_budget_shows(tmp_path, no_pictures):
     """An effect that is large at every rung stands apart from one that is not."""
 
