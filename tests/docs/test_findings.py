@@ -3,6 +3,7 @@
 import json
 import re
 import subprocess
+from dataclasses import replace
 
 import pytest
 
@@ -88,6 +89,18 @@ def test_a_scoreboard_is_copied_and_its_claims_are_on_the_page(tmp_path, monkeyp
     assert "\n\n<!-- by hand -->\n\nhow\n\n<!-- end -->\n\n**1 claim: 1 supported" in page
     assert "- `paper.one`: It helps. Supported: it does.\n" in page
     assert "old" not in page
+    [file] = (pages / CLAIMS).glob("findings_*.json")
+    write_text(file.with_name("findings_2026-01-01.json"), file.read_text())
+    with pytest.raises(UserError, match=r"on several scoreboards: paper\.one"):
+        claims_page("", pages / CLAIMS)
+    elsewhere = replace(found, scope="elsewhere", claims=[replace(one, claim="paper.two")])
+    content = json.loads(file.read_text()) | {"found": elsewhere.as_json()}
+    write_json(file.with_name("findings_2026-01-01.json"), content)
+    with pytest.raises(UserError, match="scoreboards of one scope are needed"):
+        claims_page("", pages / CLAIMS)
+    write_json(board / FINDINGS_JSON, elsewhere.as_json())
+    with pytest.raises(UserError, match="has other claims"):
+        copy_claims(board)
     make_run(tmp_path / "outputs" / "runs" / "1", git_commit="0" * 40)
     with pytest.raises(UserError, match="runs of one commit are needed"):
         copy_claims(board)

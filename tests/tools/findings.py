@@ -15,6 +15,7 @@ import json
 import re
 import subprocess
 import sys
+from collections import Counter
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -114,7 +115,7 @@ def tables_of(name: str) -> list[str]:
 def copy_claims(board: Path) -> None:
     """Copy what a scoreboard found, with the commit of its runs, which lie where it lies.
 
-    Raises ``UserError`` if they differ in commit.
+    Raises ``UserError`` if they differ in commit, or if other claims were copied on that day.
     """
     runs = [read_result(file.parent) for file in board.parents[1].glob(f"runs/*/{RESULT}")]
     commits = {run.git_commit for run in runs if run is not None}
@@ -125,18 +126,34 @@ def copy_claims(board: Path) -> None:
     found = json.loads(file.read_text(encoding="utf-8"))
     day = date.fromtimestamp(file.stat().st_mtime).isoformat()
     content = {"commit": commit[:8], "edition": edition_at(commit), "date": day, "found": found}
-    write_json(FINDINGS / CLAIMS / f"{FOUND}_{day}.json", content)
+    copy = FINDINGS / CLAIMS / f"{FOUND}_{day}.json"
+    if copy.exists():
+        before = json.loads(copy.read_text(encoding="utf-8"))["found"]
+        if _names(before) != _names(found):
+            raise UserError(f"{copy}: has other claims; judge the claims of a day in one command")
+    write_json(copy, content)
     seeds = (board / TABLES / f"{SEEDS_NAME}.csv").read_text(encoding="utf-8")
     write_text(FINDINGS / CLAIMS / f"{SEEDS_NAME}_{day}.csv", seeds)
 
 
+def _names(found: dict[str, Any]) -> list[str]:
+    return sorted(claim["claim"] for claim in found["claims"])
+
+
 def claims_page(text: str, folder: Path) -> str:
-    """Return the page of claims with what scoreboards found, which ``folder`` has."""
+    """Return the page of claims with what scoreboards found, which ``folder`` has.
+
+    Raises ``UserError`` if two of them have a claim, or differ in their scope.
+    """
     files = sorted(folder.glob(f"{FOUND}_*.json"))
     boards = [json.loads(file.read_text(encoding="utf-8")) for file in files]
-    title, _, made = findings([FoundClaims.read(board["found"]) for board in boards]).partition(
-        "\n"
-    )
+    found = [FoundClaims.read(board["found"]) for board in boards]
+    claims = Counter(one.claim for board in found for one in board.claims)
+    if twice := [name for name, count in claims.items() if count > 1]:
+        raise UserError(f"{folder}: on several scoreboards: {', '.join(twice)}")
+    if len(scopes := {board.scope for board in found}) > 1:
+        raise UserError(f"{folder}: scoreboards of one scope are needed, not {sorted(scopes)}")
+    title, _, made = findings(found).partition("\n")
     kept = BY_HAND.search(text)
     said = [*map(stated, boards), *([kept[0]] if kept else [])]
     return "\n\n".join([title, *said, made.strip()]) + "\n"
