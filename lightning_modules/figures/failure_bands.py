@@ -25,11 +25,11 @@ from lightning_modules.metrics.failures import TranslationKind
 from lightning_modules.metrics.lengths import Bounds
 
 LOOKS: Mapping[TranslationKind, tuple[str, str]] = {
-    TranslationKind.RIGHT: ("#79b894", "#1c2430"),
-    TranslationKind.WRONG: ("#cfd6dc", "#1c2430"),
-    TranslationKind.UNKNOWN: ("#75508f", "#ffffff"),
-    TranslationKind.SHORT: ("#6fb0dd", "#1c2430"),
-    TranslationKind.LONG: ("#a84300", "#ffffff"),
+    TranslationKind.RIGHT: ("#e6edc8", "#1c2430"),
+    TranslationKind.WRONG: ("#b9c1c9", "#1c2430"),
+    TranslationKind.UNKNOWN: ("#8a6f00", "#ffffff"),
+    TranslationKind.SHORT: ("#7fd4de", "#1c2430"),
+    TranslationKind.LONG: ("#b3155b", "#ffffff"),
 }
 """Colours of a band and of its letters. No system has them; in grey, neighbours differ too."""
 HEIGHT, SMALL = 190, 70  # of a panel on the page and in a file

@@ -25,7 +25,7 @@ class FailureExample:
 
     label: str  # of the system
     kind: TranslationKind
-    share: int  # percent of the system's translations of this length that are of the kind
+    share: str  # of the system's translations of this length that are of the kind, in percent
     bleu: float
     parts: Parts  # the translation
 
@@ -35,6 +35,7 @@ class GallerySentence:
     """A sentence on which systems fail as they often do at its length."""
 
     number: int
+    test_set: int | None  # counted from 1; None where there is one
     source: str | None
     reference: Parts
     examples: Sequence[FailureExample]
@@ -65,9 +66,9 @@ def failure_gallery(findings: Findings) -> Gallery:
     for bounds in evaluation.bounds:
         found = [
             sentence
-            for group in evaluation.groups
+            for number, group in enumerate(evaluation.groups, start=1)
             for bucket in group.buckets
-            if bucket.bounds == bounds and (sentence := _sentence(findings, group, bucket))
+            if bucket.bounds == bounds and (sentence := _sentence(findings, number, group, bucket))
         ]
         if not found:
             continue
@@ -77,25 +78,32 @@ def failure_gallery(findings: Findings) -> Gallery:
     return Gallery(groups, first)
 
 
-def _sentence(findings: Findings, group: EvalGroup, bucket: Bucket) -> GallerySentence | None:
+def _sentence(
+    findings: Findings, test_set: int, group: EvalGroup, bucket: Bucket
+) -> GallerySentence | None:
     """Return the sentence on which most systems fail as they often do; None where none fails.
 
-    Of several such sentences, it is the one whose BLEU are nearest to the medians of the systems.
+    Of several such sentences, it is the one whose BLEU are nearest to the medians of those
+    translations with which each system fails so.
     """
     if not len(bucket.index):
         return None
     kinds = [findings.failures.kinds[system.name][0][bucket.index] for system in group.systems]
-    as_often = [of == kind for of in kinds if (kind := _often(of)) is not None]
-    if not as_often:
-        return None
     scores = [sentence_bleu(each.outputs[0].statistics)[bucket.index] for each in group.systems]
-    unusual = np.sum([np.abs(of - np.median(of)) for of in scores], axis=0)
-    place = int(np.lexsort((unusual, -np.sum(as_often, axis=0)))[0])
+    as_often = np.stack([of == _often(of) for of in kinds])  # (systems, sentences)
+    if not as_often.any():
+        return None
+    unusual = np.zeros(len(bucket.index))
+    for so, bleu in zip(as_often, scores, strict=True):
+        if so.any():
+            unusual[so] += np.abs(bleu[so] - np.median(bleu[so]))
+    place = int(np.lexsort((unusual, -as_often.sum(0)))[0])
     number = int(bucket.index[place])
     test = group.systems[0].test
     said = [each.outputs[0].hypotheses[number] for each in group.systems]
     return GallerySentence(
         number=number,
+        test_set=test_set if len(findings.evaluation.groups) > 1 else None,
         source=None if test.sources is None else test.sources[number],
         reference=reference_parts(test.references[number], said, test.rules.target),
         examples=[
@@ -109,7 +117,7 @@ def _often(kinds: Array) -> TranslationKind | None:
     """Return how a system fails often; None where all of its translations are right."""
     counts = np.bincount(kinds, minlength=len(TranslationKind))
     kind = max(EXPLAINING, key=lambda each: counts[each])
-    if counts[kind] < max(1, OFTEN * len(kinds)):
+    if counts[kind] < OFTEN * len(kinds) and counts[TranslationKind.WRONG]:
         kind = TranslationKind.WRONG
     return kind if counts[kind] else None
 
@@ -117,10 +125,11 @@ def _often(kinds: Array) -> TranslationKind | None:
 def _example(system: System, kinds: Array, place: int, number: int, bleu: float) -> FailureExample:
     kind = TranslationKind(int(kinds[place]))
     hypothesis, test = system.outputs[0].hypotheses[number], system.test
+    percent = 100 * float(np.mean(kinds == kind))
     return FailureExample(
         label=system.label,
         kind=kind,
-        share=round(100 * float(np.mean(kinds == kind))),
+        share=f"{percent:.0f}%" if percent >= 1 else "under 1%",
         bleu=bleu,
         parts=hypothesis_parts(hypothesis, test.references[number], test.rules.target),
     )

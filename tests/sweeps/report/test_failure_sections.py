@@ -22,7 +22,15 @@ from sweeps.report.sections.seeds import SeedSpread
 from sweeps.report.sections.sentence_table import SentenceTable
 from sweeps.report.sections.significance import DIFFERENCE, Significance
 from sweeps.report.sentence_cards import hypothesis_parts
-from tests.helpers.failing_systems import LENGTHS, cut, looping, made_test, system, unknown
+from tests.helpers.failing_systems import (
+    LENGTHS,
+    cut,
+    looping,
+    made_test,
+    one_wrong,
+    system,
+    unknown,
+)
 
 
 def findings_of(*systems):
@@ -40,7 +48,7 @@ def test_the_gallery_opens_at_the_longest_group_with_the_system_that_falls(findi
     [sentence] = gallery.groups[gallery.first].sentences
     first, *others = sentence.examples
     assert (first.label, first.kind) == ("the loops, labelled", TranslationKind.LONG)
-    assert first.share == pytest.approx(50, abs=15)
+    assert int(first.share.removesuffix("%")) == pytest.approx(50, abs=15)
     assert {each.kind for each in others} == {TranslationKind.WRONG}  # cuts are too rare
     # Sentences of at most 20 words are right, and nothing is shown of them.
     assert [group.lengths for group in gallery.groups] == ["21–30 words"]
@@ -58,23 +66,38 @@ def test_all_systems_fail_on_one_sentence_as_each_often_does(findings):
     assert {mark for _, mark in example.parts} == {"", "loop"}
 
 
-def test_of_sentences_that_fit_it_is_the_one_with_the_usual_bleu():
-    """Where a system fails in one way, no other sentence is nearer to the median."""
-    found = findings_of(system("unknown", unknown, share=1.0), system("steady"))
-    [sentence] = failure_gallery(found).groups[0].sentences
-    [group] = found.evaluation.groups
-    [bucket] = [each for each in group.buckets if sentence.number in each.index]
-    as_often = np.ones(len(bucket.index), bool)
-    away = np.zeros(len(bucket.index))
-    for each, kind in zip(
-        group.systems, (TranslationKind.UNKNOWN, TranslationKind.WRONG), strict=True
-    ):
-        as_often &= found.failures.kinds[each.name][0][bucket.index] == kind
-        bleu = sentence_bleu(each.outputs[0].statistics)[bucket.index]
-        away += np.abs(bleu - np.median(bleu))
-    place = [*bucket.index].index(sentence.number)
-    assert as_often[place]
-    assert away[place] == away[as_often].min()
+def somewhat_cut(words, rng):
+    """Cut to a length at random, of which all are too short."""
+    return words[: rng.randint(3, len(words) * 2 // 3 - 1)]
+
+
+def kept(words, rng):
+    return words
+
+
+@pytest.mark.parametrize("share", [0.15, 0.4, 1.0])
+@pytest.mark.parametrize("otherwise", [one_wrong, kept])
+@pytest.mark.parametrize("fails", [somewhat_cut, looping, unknown])
+def test_a_failure_that_is_shown_is_neither_mild_nor_bad_for_its_kind(fails, otherwise, share):
+    """Of a system whose other translations are far better."""
+    for others in ([], [system("steady", share=0.0, otherwise=kept)]):
+        found = findings_of(system("fails", fails, share, otherwise=otherwise), *others)
+        [sentence] = failure_gallery(found).groups[-1].sentences
+        failing, *_ = found.evaluation.systems
+        [kinds] = found.failures.kinds["fails"]
+        bleu = sentence_bleu(failing.outputs[0].statistics)[kinds == sentence.examples[0].kind]
+        low, high = np.quantile(bleu, [0.25, 0.75])
+        assert low <= sentence.examples[0].bleu <= high
+
+
+def test_rare_failures_are_shown_too_where_all_else_is_right():
+    """Their share is never 0%: a system has at least the failure that is shown."""
+    found = findings_of(system("cuts", cut, share=0.03, from_words=1, otherwise=kept))
+    groups = failure_gallery(found).groups
+    examples = [sentence.examples[0] for group in groups for sentence in group.sentences]
+    assert {example.kind for example in examples} == {TranslationKind.SHORT}
+    rare = [example for example in examples if example.share == "under 1%"]
+    assert all(int(each.share.removesuffix("%")) >= 1 for each in examples if each not in rare)
 
 
 def test_an_empty_translation_is_said_to_be_nothing():
