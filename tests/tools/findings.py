@@ -8,17 +8,20 @@ table) to a line ``<!-- end -->``.
 
 ``claims=SCOREBOARD_DIR`` copies what a scoreboard of ``task=claims`` found, and its table of seeds,
 to ``claims/``, by the day on which it was found; ``claims.md`` has the claims of all scoreboards
-there.
+there, each with its last verdict.
 """
 
+import csv
+import io
 import json
 import re
 import subprocess
 import sys
-from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from datamodules.errors import UserError
 from datamodules.files import write_json, write_text
@@ -112,51 +115,119 @@ def tables_of(name: str) -> list[str]:
     return sorted({one["table"] for one in found if one["name"] == name and one["table"]})
 
 
+class Board(NamedTuple):
+    """What a scoreboard found on a day, as ``claims/`` keeps it."""
+
+    day: str
+    content: dict[str, Any]  # commit, edition and date, and what was found
+    seeds: str  # its table of all runs, as CSV
+
+    @property
+    def found(self) -> FoundClaims:
+        """What was found about each claim."""
+        return FoundClaims.read(self.content["found"])
+
+    @property
+    def longest(self) -> dict[str, float]:
+        """The largest budget of each claim that was run."""
+        amounts: dict[str, float] = {}
+        for row in csv.DictReader(io.StringIO(self.seeds)):
+            amounts[row["claim"]] = max(amounts.get(row["claim"], 0.0), float(row["rung"]))
+        return amounts
+
+
+def boards_in(folder: Path) -> list[Board]:
+    """Return what ``claims/`` has, by day."""
+    found = []
+    for file in sorted(folder.glob(f"{FOUND}_*.json")):
+        day = file.stem.removeprefix(f"{FOUND}_")
+        seeds = (folder / f"{SEEDS_NAME}_{day}.csv").read_text(encoding="utf-8")
+        found.append(Board(day, json.loads(file.read_text(encoding="utf-8")), seeds))
+    return found
+
+
 def copy_claims(board: Path) -> None:
     """Copy what a scoreboard found, with the commit of its runs, which lie where it lies.
 
-    Raises ``UserError`` if they differ in commit, or if other claims were copied on that day.
+    Raises ``UserError`` if runs differ in commit, if other claims were copied on that day, if the
+    registration was not published, or if the page cannot be made with it. Nothing is then written.
     """
     runs = [read_result(file.parent) for file in board.parents[1].glob(f"runs/*/{RESULT}")]
     commits = {run.git_commit for run in runs if run is not None}
     if len(commits) != 1 or None in commits:
         raise UserError(f"{board}: runs of one commit are needed")
     [commit] = map(str, commits)
-    file = board / FINDINGS_JSON
+    file, folder = board / FINDINGS_JSON, FINDINGS / CLAIMS
     found = json.loads(file.read_text(encoding="utf-8"))
     day = date.fromtimestamp(file.stat().st_mtime).isoformat()
     content = {"commit": commit[:8], "edition": edition_at(commit), "date": day, "found": found}
-    copy = FINDINGS / CLAIMS / f"{FOUND}_{day}.json"
-    if copy.exists():
-        before = json.loads(copy.read_text(encoding="utf-8"))["found"]
-        if _names(before) != _names(found):
-            raise UserError(f"{copy}: has other claims; judge the claims of a day in one command")
-    write_json(copy, content)
     seeds = (board / TABLES / f"{SEEDS_NAME}.csv").read_text(encoding="utf-8")
-    write_text(FINDINGS / CLAIMS / f"{SEEDS_NAME}_{day}.csv", seeds)
+    new, others = Board(day, content, seeds), []
+    for each in boards_in(folder):
+        if each.day != day:
+            others.append(each)
+        elif _names(each.found) != _names(new.found):
+            raise UserError(
+                f"{folder}: has other claims of {day}; judge the claims of a day in one command"
+            )
+    if new.found.registration not in (None, *registrations(folder)):
+        raise UserError(f"{folder}: has no registration {new.found.registration}; copy it there")
+    claims_page("", sorted([*others, new]))
+    write_json(folder / f"{FOUND}_{day}.json", content)
+    write_text(folder / f"{SEEDS_NAME}_{day}.csv", seeds)
 
 
-def _names(found: dict[str, Any]) -> list[str]:
-    return sorted(claim["claim"] for claim in found["claims"])
+def registrations(folder: Path) -> dict[str, dict[str, Any]]:
+    """Return the claims of each registration that ``claims/`` has, by its hash."""
+    files = folder.glob("registration_*.json")
+    contents = [json.loads(file.read_text(encoding="utf-8")) for file in files]
+    return {each["sha256"]: each["content"]["claims"] for each in contents}
 
 
-def claims_page(text: str, folder: Path) -> str:
-    """Return the page of claims with what scoreboards found, which ``folder`` has.
+def _names(found: FoundClaims) -> list[str]:
+    return sorted(claim.claim for claim in found.claims)
 
-    Raises ``UserError`` if two of them have a claim, or differ in their scope.
+
+def claims_page(text: str, boards: Sequence[Board]) -> str:
+    """Return the page of claims with what scoreboards found, given by day.
+
+    A claim that was judged again with a larger budget has its last verdict; the page lists earlier
+    ones. Raises ``UserError`` if a claim was judged again with no larger budget, if scoreboards
+    differ in their scope, or if there is none.
     """
-    files = sorted(folder.glob(f"{FOUND}_*.json"))
-    boards = [json.loads(file.read_text(encoding="utf-8")) for file in files]
-    found = [FoundClaims.read(board["found"]) for board in boards]
-    claims = Counter(one.claim for board in found for one in board.claims)
-    if twice := [name for name, count in claims.items() if count > 1]:
-        raise UserError(f"{folder}: on several scoreboards: {', '.join(twice)}")
-    if len(scopes := {board.scope for board in found}) > 1:
-        raise UserError(f"{folder}: scoreboards of one scope are needed, not {sorted(scopes)}")
-    title, _, made = findings(found).partition("\n")
+    if len(scopes := {board.found.scope for board in boards}) != 1:
+        raise UserError(f"scoreboards of one scope are needed, not {sorted(scopes)}")
+    last: dict[str, Board] = {}
+    before: list[str] = []
+    for board in boards:
+        for claim in board.found.claims:
+            earlier = last.get(claim.claim)
+            last[claim.claim] = board
+            if earlier is None or claim.claim not in earlier.longest:
+                continue
+            said = next(each for each in earlier.found.claims if each.claim == claim.claim)
+            if board.longest.get(claim.claim, 0.0) <= earlier.longest[claim.claim]:
+                raise UserError(
+                    f"{claim.claim}: was judged on {earlier.day} and {board.day}; a later verdict "
+                    "needs a larger budget"
+                )
+            before.append(
+                f"- `{claim.claim}`, {earlier.day}, up to {earlier.longest[claim.claim]:,.0f}: "
+                f"{said.outcome}, {said.effect}"
+            )
+    kept_of = [
+        replace(
+            board.found, claims=[each for each in board.found.claims if last[each.claim] is board]
+        )
+        for board in boards
+        if board in last.values()
+    ]
+    title, _, made = findings(kept_of).partition("\n")
+    if before:
+        made = "\n".join([made.rstrip(), "", "## Judged before, with smaller budgets", "", *before])
     kept = BY_HAND.search(text)
-    said = [*map(stated, boards), *([kept[0]] if kept else [])]
-    return "\n\n".join([title, *said, made.strip()]) + "\n"
+    said_of = [*(stated(board.content) for board in boards), *([kept[0]] if kept else [])]
+    return "\n\n".join([title, *said_of, made.strip()]) + "\n"
 
 
 def main(arguments: list[str]) -> None:
@@ -178,7 +249,7 @@ def fill_pages() -> None:
         text = page.read_text(encoding="utf-8")
         new = insert(text, FINDINGS / "results")
         if page.stem == CLAIMS:
-            new = claims_page(new, FINDINGS / CLAIMS)
+            new = claims_page(new, boards_in(FINDINGS / CLAIMS))
         if new != text:
             write_text(page, new)
             print(f"filled {page}")
