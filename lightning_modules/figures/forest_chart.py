@@ -34,8 +34,10 @@ ROW, NAMED_ROW = 4.6, 1.5
 WIDE_LINE, NARROW_LINE, MOST_LINES = 56, 38, 5  # characters of a line of a statement, and lines
 ROOM = "containerSize()[0] >= 600"
 """Whether a page is wide enough for long lines."""
-TITLE_IN_LINES = ["Effect ÷ smallest", "effect that counts"]  # as a phone has room for
-TITLE = " ".join(TITLE_IN_LINES)
+TITLE_IN_LINES = ["← against the claim · for it →", "Effect ÷ smallest", "effect that counts"]
+"""As a phone has room for."""
+TITLE = "← against · Effect ÷ smallest effect that counts · for →"
+NARROW_TITLE = "← against · Effect ÷ margin · for →"
 
 NOTE = (
     "Effects of claims with their 95% intervals over seeds and test sentences. Effects are above 0 "
@@ -43,6 +45,8 @@ NOTE = (
     "effects too small to count."
 )
 ABOUT_PUBLISHED = " Open diamonds are effects that the papers report, on the papers' data."
+ABOUT_EXTENSIONS = " †: extensions, tested differently from their papers."
+EXTENSION = "†"  # after the names of extensions
 
 
 class Effect(NamedTuple):
@@ -55,6 +59,11 @@ class Effect(NamedTuple):
     low: float | None
     high: float | None
     published: float | None
+    extension: bool = False  # whether it is tested differently from its paper
+
+    def marked(self, name: str) -> str:
+        """Return a name of the row with the mark of extensions."""
+        return name + EXTENSION if self.extension else name
 
 
 def forest_chart(effects: Sequence[Effect], width: Width) -> Chart:
@@ -78,17 +87,20 @@ def forest_chart(effects: Sequence[Effect], width: Width) -> Chart:
     ]
     claims = [each.claim for each in effects]
     axis = alt.Axis(labelLimit=0, ticks=False, domain=False, grid=True)
-    narrow, lines = not (page or style.labelled), {}
-    if width != "container" and narrow:
-        lines = {name: _lines_of_name(name, LONGEST_LABEL * width, style.type) for name in claims}
+    narrow = not (page or style.labelled)
+    lines = {each.claim: [each.marked(each.claim)] for each in effects}
+    if width != "container":
+        if narrow:
+            room = LONGEST_LABEL * width
+            lines = {claim: _lines_of_name(of[0], room, style.type) for claim, of in lines.items()}
         axis.labelExpr = renamed(lines)
-    if page:
+    else:
         wide, narrow_lines = (_lines_by_claim(effects, each) for each in (WIDE_LINE, NARROW_LINE))
         axis.labelExpr = f"({ROOM} ? {wide} : {narrow_lines})[datum.label]"
     y = alt.Y("claim:N", sort=claims, title=None, scale=alt.Scale(domain=claims), axis=axis)
     explained, fitting = _explained(effects), None
     if width != "container":
-        names = [line for each in claims for line in lines.get(each, [each])]
+        names = [line for of in lines.values() for line in of]
         room = width - max(text_width(name, style.type) for name in names) - style.type
         columns = range(1, len(explained) + 1)
         fits = [n for n in columns if legend_width(list(explained), n, style.type) <= room]
@@ -97,9 +109,10 @@ def forest_chart(effects: Sequence[Effect], width: Width) -> Chart:
     chart = alt.layer(*layers, data=data_of(rows))
     subject = f"Forest plot of {len(effects)} effects."
     note = NOTE + (ABOUT_PUBLISHED if PUBLISHED in explained else "")
+    note += ABOUT_EXTENSIONS if any(each.extension for each in effects) else ""
     drawn = finish_chart(chart, width, note, "", subject, _details(effects))
     row = (ROW if page else NAMED_ROW) * style.type
-    if lines:
+    if narrow:
         row = (0.6 + LINE_HEIGHT * max(map(len, lines.values()))) * style.type
     return drawn.properties(height=row * len(effects))
 
@@ -125,7 +138,7 @@ def _explained(effects: Sequence[Effect]) -> dict[str, tuple[str, str]]:
 def _lines_by_claim(effects: Sequence[Effect], line: int) -> str:
     """Return the statements in short lines by claims, as Vega's expressions have objects."""
     wrapped = textwrap.TextWrapper(line, max_lines=MOST_LINES, placeholder=" …")
-    return json.dumps({each.claim: wrapped.wrap(each.statement) for each in effects})
+    return json.dumps({each.claim: wrapped.wrap(each.marked(each.statement)) for each in effects})
 
 
 def _rules() -> Iterator[Chart]:
@@ -164,7 +177,7 @@ def _effects(
         base = base.encode(href=alt.Href("href:N"))
     x = alt.X(
         "low:Q",
-        title=TITLE_IN_LINES if page else "Effect ÷ margin" if narrow else TITLE,
+        title=TITLE_IN_LINES if page else NARROW_TITLE if narrow else TITLE,
         scale=alt.Scale(type="symlog", constant=1, nice=False, padding=8),
         axis=alt.Axis(values=[*TICKS], grid=False, labelOverlap=True),
     )

@@ -83,9 +83,9 @@ class RegisteredFile(NamedTuple):
 
 
 CODE = {
-    "code.training": "code that trains",
-    "code.testing": "code that tests",
-    "code.analysis": "code that judges",
+    "code.training": "the code that trains has changed",
+    "code.testing": "the code that tests has changed",
+    "code.analysis": "the code that judges has changed",
 }
 """What deviations call digests of the code."""
 

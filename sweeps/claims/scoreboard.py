@@ -170,14 +170,21 @@ def verdict_sentence(one: ClaimResult, scale: Scale | None = None) -> str:
         return f"No verdict: {one.failure}."
     why = verdict.reason or _meaning(verdict.outcome, margin_of(one.corpora[0], one))
     scope = f" {scale.scope}" if scale else ""
-    if same := so_far(one):
-        meaning = _meaning(same, margin_of(one.corpora[0], one))
-        scope += f", although at every budget so far {meaning}"
+    if so := so_far(one):
+        meaning = _meaning(so.outcome, margin_of(one.corpora[0], one))
+        scope += f", although at {so.budgets} {meaning}"
     return f"{verdict.outcome.capitalize()}{scope}: {why}."
 
 
-def so_far(one: ClaimResult) -> Outcome | None:
-    """Return what every rung of an undecided claim shows; None where they show different things.
+class SoFar(NamedTuple):
+    """What the intervals of an undecided claim show, whose systems were still learning."""
+
+    outcome: Outcome
+    budgets: str  # at which of them, in words
+
+
+def so_far(one: ClaimResult) -> SoFar | None:
+    """Return what all rungs of an undecided claim show, or the last one; None if that is nothing.
 
     A large effect may be undecided because its systems were still learning.
     """
@@ -186,9 +193,10 @@ def so_far(one: ClaimResult) -> Outcome | None:
     corpus = one.corpora[0]
     if corpus.too_few is not None or len(corpus.rungs) < 2:
         return None
-    found = {rung.verdict.outcome for rung in corpus.rungs}
-    same = found.pop()
-    return same if same.decided and not found else None
+    found = [rung.verdict.outcome for rung in corpus.rungs]
+    every = len(set(found)) == 1
+    budgets = "every budget so far" if every else "the largest budget so far"
+    return SoFar(found[-1], budgets) if found[-1].decided else None
 
 
 def taken_back(one: ClaimResult) -> bool:
@@ -230,7 +238,11 @@ def numbers(one: ClaimResult) -> str:
         said += f" ({', '.join(f'{name} {format_number(mean, 1)}' for name, mean in means)})"
     if verdict.outcome.decided:
         said += f"; {_where(verdict.outcome, margin)}"
-    said += f"; the smallest effect that counts is {format_number(margin.size, DECIMALS)}."
+    said += f"; the smallest effect that counts is {format_number(margin.size, DECIMALS)}"
+    if claim.margin.unit == "attention":
+        brings = format_number(margin.size / claim.margin.value, 1)
+        said += f", {claim.margin.value:g} of the {brings} BLEU that attention brings here"
+    said += "."
     return " ".join(part for part in (said, over_ladder(one)) if part)
 
 
@@ -243,7 +255,10 @@ def over_ladder(one: ClaimResult) -> str:
     moves = "effect"
     if isinstance(measure, Level | Kept):
         moves = "distance {} {:g}".format(*level_of(measure))
-    return f"From {_amount(rungs[0])} to {budget_of(rungs[-1])}, the {moves} {way.sentence}."
+    said = f"From {_amount(rungs[0])} to {budget_of(rungs[-1])}, the {moves} {way.sentence}"
+    if len(way.effects) > 2:
+        said += f" (at each budget: {', '.join(way.shown)})"
+    return f"{said}."
 
 
 def effect_in_words(claim: Claim, verdict: Verdict) -> str:

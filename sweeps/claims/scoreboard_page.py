@@ -17,6 +17,7 @@ from lightning_modules.runs.paths import FIGURES, REPORT, TABLES
 from lightning_modules.tracking.names import with_interval
 from sweeps.claims.cards import card_of
 from sweeps.claims.claim import TierName
+from sweeps.claims.corpora import DRAWS, SYNTHETIC
 from sweeps.claims.evidence import ClaimResult
 from sweeps.claims.findings import FINDINGS, FINDINGS_JSON, FoundClaims, findings
 from sweeps.claims.scoreboard import (
@@ -64,13 +65,16 @@ METHOD = {
     "In full": "docs/how_to/claims.md",
 }
 """How a verdict comes about, in short."""
-TEXTS: dict[TierName, str] = {
-    "laptop": "The built-in corpus with few and frequent words, a sample of its own for each seed: "
-    "BLEU is higher than on the corpus that other commands have by default.",
+FIXED, RANDOM = (
+    "the built-in corpus with few and frequent words, a sample of its own for each seed: BLEU is "
+    "higher than on the corpus that other commands have by default",
+    "draws: settings of the built-in corpus at random, one training of each system on each",
+)
+REAL: dict[TierName, str] = {
     "bench": "Small corpora of real text; all seeds share a test set.",
-    "paper": "Those of the papers.",
+    "paper": "Those of the papers, as far as the command does not say otherwise.",
 }
-"""What the corpora of each tier are."""
+"""What the corpora of the tiers with real text are."""
 
 
 def write_scoreboard(
@@ -113,13 +117,14 @@ def _page(results: Sequence[ClaimResult], scale: Scale, files: dict[str, str], o
         facts=dict(_facts(results, out)),
         undecided=_undecided(results),
         unsettled=unsettled(results, scale),
-        method={"Corpora": TEXTS[scale.tier], **METHOD},
+        method={"Corpora": _about_corpora(results, scale), **METHOD},
         alarms=alarms_of_claims(results),
         drawn={
             "collapsed": any(corpus.collapsed for one in results for corpus in one.corpora),
             "corpora": any(one.pooled for one in results),
             "published": any(each.published is not None for each in effects),
             "hollow": any(map(taken_back, results)),
+            "extensions": any(each.extension for each in effects),
         },
         wrong=wrong_verdicts(map(outcome_of, results)),
         scale=scale,
@@ -135,6 +140,19 @@ def _page(results: Sequence[ClaimResult], scale: Scale, files: dict[str, str], o
             for heading in (*(["Effects"] if effects else []), *headings, "Method", "Table")
         ],
     )
+
+
+def _about_corpora(results: Sequence[ClaimResult], scale: Scale) -> str:
+    """Return what the corpora are on which claims were run."""
+    if scale.tier != SYNTHETIC:
+        return REAL[scale.tier]
+    names = {corpus.corpus for one in results for corpus in one.corpora}
+    fixed = FIXED
+    if any(change.startswith("data.") for change in scale.changes):
+        fixed = "the built-in corpus with the settings of the command"
+    said = [*([fixed] if names - {DRAWS} else []), *([RANDOM] if DRAWS in names else [])]
+    own = "A claim may set some of its settings itself: they stand with the systems."
+    return " ".join([*(f"{each[0].upper()}{each[1:]}." for each in said), own])
 
 
 def _undecided(results: Sequence[ClaimResult]) -> str | None:

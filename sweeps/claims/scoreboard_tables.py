@@ -192,4 +192,5 @@ def _row_of_forest(one: ClaimResult, verdict: Verdict) -> Effect:
         low=None if low is None else low / margin,
         high=None if high is None else high / margin,
         published=None if published is None else published / margin,
+        extension=one.extension is not None,
     )

@@ -80,14 +80,19 @@ class Trajectory:
         return None
 
     @property
+    def shown(self) -> list[str]:
+        """The effects as a reader gets them."""
+        decimals = 1 if max(map(abs, self.effects)) >= 1 else 2
+        return [format_number(each, decimals, signed=True) for each in self.effects]
+
+    @property
     def sentence(self) -> str:
         """The way in words, such as ``rises from −8.1 to +4.0, crosses 0 near 612 k``."""
-        ends = first, last = self.effects[0], self.effects[-1]
-        decimals = 1 if max(map(abs, self.effects)) >= 1 else 2
-        shown = [format_number(each, decimals, signed=True) for each in ends]
-        if len(self.effects) == 1 or shown[0] == shown[1]:
-            return f"is {shown[-1]}" if len(self.effects) == 1 else f"stays at {shown[-1]}"
-        said = f"{'rises' if last > first else 'falls'} from {shown[0]} to {shown[1]}"
+        first, last = self.shown[0], self.shown[-1]
+        if len(self.effects) == 1 or first == last:
+            return f"is {last}" if len(self.effects) == 1 else f"stays at {last}"
+        rises = self.effects[-1] > self.effects[0]
+        said = f"{'rises' if rises else 'falls'} from {first} to {last}"
         crosses = self.crosses
         return said if crosses is None else f"{said}, crosses 0 near {format_size(crosses)}"
 

@@ -173,8 +173,9 @@ def test_a_verdict_that_is_none_says_why():
     named = by_name()
     said = {name: said_of(one, LAPTOP) for name, one in named.items()}
     assert "corpus: “none” was still learning when training ended. After 800,0" in said["crosses"]
-    moved = "the effect rises from −8.0 to +4.0, crosses 0 near 504 k."
-    assert said["crosses"].endswith(f" From 200,000 to 800,000 target tokens, {moved}")
+    moved = "the effect rises from −8.0 to +4.0, crosses 0 near 504 k"
+    each = "(at each budget: −8.0, −2.0, +4.0)"
+    assert said["crosses"].endswith(f" From 200,000 to 800,000 target tokens, {moved} {each}.")
     assert said["unfair"].endswith(": it reaches 5.9 BLEU, and its floor is 20.0.")
     assert "Undecided after the corrections for many claims." in said["weak"]
     assert said["lost"] == "No verdict: attention, seed 1: was not trained."

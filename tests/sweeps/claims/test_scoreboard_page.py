@@ -14,7 +14,7 @@ from sweeps.claims.scoreboard_tables import effects_of
 from sweeps.claims.verdict import Outcome
 from tests.helpers.pages import needs_axe, screen, serious_violations
 from tests.helpers.run_folders import WIDTHS
-from tests.sweeps.claims.claim_results import a_result, by_name, on_corpus, results
+from tests.sweeps.claims.claim_results import a_result, by_name, on_corpus, results, said_of
 
 LAPTOP = Scale("laptop")
 MOST_BYTES = 3_000_000  # of the page of 52 claims
@@ -61,17 +61,25 @@ def test_undecided_claims_say_what_every_budget_shows(tmp_path, no_pictures):
         return a_result(name, replace(corpus, rungs=rungs))
 
     large = undecided("large", *3 * [Outcome.SUPPORTED])
-    mixed = undecided("mixed", Outcome.UNDECIDED, *2 * [Outcome.SUPPORTED])
+    grown = undecided("grown", Outcome.UNDECIDED, *2 * [Outcome.REVERSED])
+    mixed = undecided("mixed", *2 * [Outcome.SUPPORTED], Outcome.UNDECIDED)
     small = undecided("small", *3 * [Outcome.UNDECIDED])
-    assert [so_far(one) for one in (large, mixed, small)] == [Outcome.SUPPORTED, None, None]
+    assert [so_far(one) for one in (large, grown, mixed, small)] == [
+        (Outcome.SUPPORTED, "every budget so far"),
+        (Outcome.REVERSED, "the largest budget so far"),
+        None,
+        None,
+    ]
     [corpus] = large.corpora
     for changes in ({"too_few": "two runs are left"}, {"rungs": corpus.rungs[-1:]}):
         assert so_far(replace(large, corpora=[replace(corpus, **changes)])) is None
-    page = write_scoreboard([large, mixed, small], LAPTOP, WIDTHS, tmp_path).read_text()
-    apart, others = (page.index(f"{words}<") for words in (
+    page = write_scoreboard([large, grown, mixed, small], LAPTOP, WIDTHS, tmp_path).read_text()
+    against, apart, others = (page.index(f"{words}<") for words in (
+        "Undecided: reversed at the largest budget so far, but training had not settled",
         "Undecided: supported at every budget so far, but training had not settled",
         "The other 2 undecided",
     ))  # fmt: skip
+    assert against < page.index('<li><a href="#paper.grown"') < apart
     assert apart < page.index('<li><a href="#paper.large"') < others
     assert others < page.index('<li><a href="#paper.mixed"')
     assert "although at every budget so far the effect is large enough to count" in page
@@ -90,6 +98,44 @@ def test_captions_name_marks_that_are_drawn_alone(tmp_path, no_pictures):
     legend = as_spec(forest_chart(effects_of([by_name()["regime"]]), "container"))
     assert "reported in the paper" not in json.dumps(legend)
     assert "negligible" not in json.dumps(legend)
+
+
+def test_a_margin_that_is_a_share_of_what_attention_brings_says_so():
+    holds = by_name()["holds"]
+    plain = said_of(holds, LAPTOP)
+    assert "the smallest effect that counts is 1.00. " in plain
+    share = {"value": 0.05, "unit": "attention", "why": "a share", "written": "2026-01-01"}
+    made = a_result("share", *holds.corpora, margin=share)
+    counts = "counts is 1.00, 0.05 of the 20.0 BLEU that attention brings here. "
+    assert counts in said_of(made, LAPTOP)
+
+
+def test_the_forest_marks_extensions(tmp_path, no_pictures):
+    one = by_name()["regime"]
+    for extension in (None, "The systems are others."):
+        shown = replace(one, extension=extension)
+        for width in ("container", 455.0, 218.0):
+            spec = json.dumps(as_spec(forest_chart(effects_of([shown]), width)), ensure_ascii=False)
+            marked = "†" in spec or r"\u2020" in spec  # expressions of Vega have it escaped
+            assert marked == (extension is not None), width
+        page = write_scoreboard([shown], LAPTOP, WIDTHS, tmp_path).read_text(encoding="utf-8")
+        assert ("†: extensions" in page) == (extension is not None)
+
+
+@pytest.mark.parametrize(
+    ("scale", "corpora", "said"),
+    [
+        (LAPTOP, ["en-fr"], "a sample of its own for each seed"),
+        (LAPTOP, ["draws"], "one training of each system on each"),
+        (Scale("laptop", ("data.zipf=1.2",)), ["en-fr"], "with the settings of the command"),
+    ],
+)
+def test_the_method_says_what_the_corpora_are(tmp_path, no_pictures, scale, corpora, said):
+    texts = ["a sample of its own for each seed", "one training of each system on each"]
+    texts.append("with the settings of the command")
+    made = [on_corpus((1, 2, 3), Outcome.SUPPORTED, corpus) for corpus in corpora]
+    page = write_scoreboard([a_result("one", *made)], scale, WIDTHS, tmp_path).read_text()
+    assert [text for text in texts if text in page] == [said]
 
 
 def test_the_page_of_52_claims_is_small(tmp_path, no_pictures):
