@@ -31,7 +31,7 @@ class Alarms:
     rises: Sequence[float] = ()
     """Shares of the validation BLEU that the last fifth added, of runs where these are large."""
     falls: Sequence[float] = ()
-    """Shares of the validation loss that the last doubling took, of runs where it still falls."""
+    """Shares of the validation loss that the last half took, of runs where it still falls."""
     improved: int = 0  # number of runs of which one of both is true
     longer: str = ""  # override that trains twice as long; empty where runs differ
 
@@ -56,15 +56,15 @@ class Alarms:
         how = []
         if self.rises:
             of = self._of(self.rises)
-            gained = f"{_range(self.rises)} of the last validation BLEU"
-            how.append(f"the last fifth brought {gained}{of}")
+            gained = f"{_range(self.rises)} of its last value"
+            how.append(f"over the last fifth, validation BLEU rose by {gained}{of}")
         if self.falls:
             of = self._of(self.falls)
-            how.append(f"the last doubling took {_range(self.falls)} off the validation loss{of}")
-        return f"{_sentence(self.improving_in_short)}: {in_words(how)}. Train longer to be sure."
+            how.append(f"over the last half, the validation loss fell by {_range(self.falls)}{of}")
+        return f"{_sentence(self.improving_in_short)}: {'; '.join(how)}. Train longer to be sure."
 
     def _of(self, shares: Sequence[float]) -> str:
-        return "" if len(shares) == self.improved else f" in {len(shares)} of them"
+        return "" if len(shares) == self.improved else f" ({len(shares)} of them)"
 
     @property
     def improving_in_short(self) -> str:

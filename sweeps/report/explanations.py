@@ -23,8 +23,6 @@ EXPLAINING = (TranslationKind.UNKNOWN, TranslationKind.SHORT, TranslationKind.LO
 """Kinds that may explain a fall; without the wrong words nothing would be left but right ones."""
 LEAST_SHARE, LEAST_PART = 10.0, 0.5
 """Percentage of the longest translations, and part of the fall, that a kind must account for."""
-BESIDE = "a possible reason: the state of a neighbouring word carries the right word, too"
-"""Why a system may translate well with wrong links; not tested."""
 MOST_EXPLAINED = 3  # most systems whose fall is explained
 SAID = {
     TranslationKind.UNKNOWN: "have an unknown word at about the right length",
@@ -85,11 +83,10 @@ def right_links(group: GroupTests) -> Iterator[Finding]:
         return
     also = ", whose BLEU is the highest, also has" if least == best else " has"
     whose = "" if least == best else ", whose BLEU is the highest,"
-    beside = "" if least == best else f"; {BESIDE}"
     yield Finding(
         "Attention",
         f"{quote(least)}{also} the lowest alignment error, {format_estimate(errors[least], 1)}%; "
-        f"{quote(worse)}{whose} has {format_estimate(errors[worse], 1)}%{beside}",
+        f"{quote(worse)}{whose} has {format_estimate(errors[worse], 1)}%",
         "lower is better; the intervals do not overlap",
     )
 

@@ -28,7 +28,7 @@ from sweeps.report.explanations import (
 )
 from sweeps.report.group_tests import GroupTests, group_tests, quote
 from sweeps.report.headline import Finding, ahead_without_a_model, answer, headline
-from sweeps.report.learning_findings import learning_findings, little_use
+from sweeps.report.learning_findings import NextStep, learning_findings, little_use, next_step
 from sweeps.report.run_headline import run_headline
 from sweeps.report.sentence_cards import Examples, example_sentences
 
@@ -184,9 +184,9 @@ class Findings:
         if len(self.too_weak) == len(self.evaluation.systems) > 1:
             return NO_ANSWER
         found = answer(self._lengths)
-        if not found or not self.too_weak or self.alone:
+        if not found or not self.marked_weak:
             return found
-        for name in map(quote, self.too_weak):
+        for name in map(quote, self.marked_weak):
             found = found.replace(name, f"{name}{WEAK}")
         return f"{NOT_SETTLED} {found}"
 
@@ -210,7 +210,7 @@ class Findings:
     @property
     def weak(self) -> str | None:
         """The systems that have learned too little, in a sentence; None if all or none have."""
-        if len(self.too_weak) == len(self.evaluation.systems):
+        if not self.marked_weak:
             return None
         said = self.weak_among(self.evaluation.systems)
         their = "its" if len(self.too_weak) == 1 else "their"
@@ -262,6 +262,14 @@ class Findings:
         return [each for each in self.evaluation.systems if little.get(each.name)]
 
     @property
+    def marked_weak(self) -> Sequence[System]:
+        """The systems whose names have ``WEAK``: nothing is told apart where all have learned too
+        little, or where there is one.
+        """
+        weak = self.too_weak
+        return [] if len(weak) == len(self.evaluation.systems) else weak
+
+    @property
     def caution(self) -> str | None:
         """The caution about systems that have one seed; None if every system has several."""
         systems = self.evaluation.systems
@@ -269,8 +277,15 @@ class Findings:
         if not once or not self.significance:
             return None
         who = "Every system has" if len(once) == len(systems) else "Some systems have"
-        advice = " Train with seed=1,2,3." if self.comparison.runs else ""
-        return ONE_TRAINING.format(who) + advice
+        return ONE_TRAINING.format(who)
+
+    @property
+    def next_step(self) -> NextStep | None:
+        """The command that would make the findings surer; None if no further training would."""
+        alarms = self.alarms
+        longer = alarms.longer if alarms and alarms.improved else ""
+        one_seed = self.caution is not None and bool(self.comparison.runs)
+        return next_step(self.comparison, self.origin.command, longer, one_seed)
 
     @property
     def intervals(self) -> str:

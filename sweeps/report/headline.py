@@ -336,9 +336,11 @@ def _tested_trends(group: GroupTests, plain: System, trends: Mapping[System, Tre
     grows = [f"{_percent_more(each.slope)} ({quote(system)})" for system, each in trends.items()]
     floor = p_floor(group.evaluation.test_draws.count, pairs)
     p = p_statement(max(each.p_holm for each in trends.values()), floor)
+    rest = [quote(each) for each in group.ranked if each != plain and each not in trends]
+    unclear = f"; no clear trend for {in_words(rest)}" if rest else ""
     return (
         f"for every ten words more, BLEU divided by that of {quote(plain)} grows by "
-        f"{in_words(grows)}: {p}, {method}"
+        f"{in_words(grows)}: {p}, {method}{unclear}"
     )
 
 
@@ -350,7 +352,7 @@ def _shares_lost(
     rest = [each for each in others if each not in less]
     second = group.bounds[1]
     early = 1 - group.bleu(plain, second).value / group.bleu(plain, group.bounds[0]).value
-    by = f", all of it by {group.named(second)}" if early >= of_plain else ""
+    by = f", already at {group.named(second)}" if early >= of_plain else ""
     ends = " to ".join(
         format_number(group.bleu(plain, each).value, 1)
         for each in (group.bounds[0], group.bounds[-1])
@@ -362,7 +364,7 @@ def _shares_lost(
     who = f"{len(less)} of {len(others)}" if rest else every
     lose = "loses" if len(others) == 1 else "lose"
     told += f"{who} with attention {lose} less: {_shares(group, less)}"
-    return f"{told}; not shown for {_shares(group, rest)}" if rest else told
+    return f"{told}; no clear difference for {_shares(group, rest)}" if rest else told
 
 
 def _shares(group: GroupTests, systems: Sequence[System]) -> str:

@@ -22,7 +22,7 @@ from lightning_modules.figures.system_looks import letter_colours
 from lightning_modules.metrics.bootstrap import Estimate
 from lightning_modules.runs.job import without_authors
 from sweeps.comparison.evaluation import Evaluation
-from sweeps.comparison.numbers import format_number
+from sweeps.comparison.numbers import format_duration, format_number
 from sweeps.comparison.table_files import as_csv
 from sweeps.comparison.tables import Cell, Column, Kind, Table
 from sweeps.report.chips import cautions_of, chips_of
@@ -39,19 +39,17 @@ def render_page(
     files: Mapping[str, str],
     data: Mapping[str, Any] = MappingProxyType({}),
     systems: Mapping[str, str] = MappingProxyType({}),
-    weak: Collection[str] = (),
     **shown: Any,
 ) -> str:
     """Return a page as text; Vega is inlined once.
 
     ``files`` are CSV files that the page can save, by name; ``data`` is further data for its
     scripts, by the ids of elements; ``systems`` are the labels of its systems by name, which get
-    their marks; ``weak`` are the labels of those that have learned too little; ``shown`` are
-    variables of the template.
+    their marks; ``shown`` are variables of the template.
     """
     specs = {name: _spec_of(chart) for name, chart in figures.items()}
     elements = {"figures": specs, "tables": files, **data}
-    made = environment(systems, weak).get_template(template)
+    made = environment(systems).get_template(template)
     return made.render(vega=vega(), data=elements, **shown)
 
 
@@ -76,7 +74,12 @@ def environment(
     made.filters |= {"breakable": breakable, "cells": page_cells}
     made.filters |= {"system": marks.label, "systems": marks.sentence}
     made.tests["system"] = marks.knows
-    made.filters |= {"number": format_number, "packed": packed, "short_ids": short_ids}
+    made.filters |= {
+        "number": format_number,
+        "duration": format_duration,
+        "packed": packed,
+        "short_ids": short_ids,
+    }
     made.globals |= {"MOST_ROWS": MOST_ROWS, "SHADES": ", ".join(BLUES), "OUTLINE": ORANGE}
     return made
 
@@ -96,10 +99,7 @@ class SystemMarks:
             )
             for name, label in labels.items()
         }
-        self._alone = {
-            label: marked + WEAK if label in weak else marked
-            for label, marked in self._marked.items()
-        }
+        self._weak = weak
 
     def knows(self, text: str) -> bool:
         """Return whether a text is the label of a system."""
@@ -107,7 +107,7 @@ class SystemMarks:
 
     def label(self, label: str) -> Markup:
         """Mark the label of a system, also if it has learned too little; any other text stays."""
-        return self._alone.get(label) or breakable(label)
+        return self._marked.get(label, breakable(label)) + (WEAK if label in self._weak else "")
 
     def sentence(self, text: str) -> Markup:
         """Mark the systems of a sentence, whose labels it has in quotes."""
@@ -215,7 +215,7 @@ def marked_alike(evaluation: Evaluation) -> dict[str, str]:
 def render_report(report: Report) -> str:
     """Return the page as text. Raises ``UserError`` for a section of the user that fails."""
     labels = marked_alike(report.findings.evaluation)
-    weak = [system.label for system in report.findings.too_weak if not report.findings.alone]
+    weak = [system.label for system in report.findings.marked_weak]
     templates = environment(labels, weak)
     files = {name: as_csv(table) for name, table in report.tables.items()}
     sections: list[PageSection] = []
@@ -237,7 +237,6 @@ def render_report(report: Report) -> str:
         files=files,
         data=data,
         systems=labels,
-        weak=weak,
         findings=report.findings,
         top=top,
         cautions=list(cautions_of(top, names)),

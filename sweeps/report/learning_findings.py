@@ -1,5 +1,6 @@
 """What training shows: how much systems use the source, and whether more training would help."""
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from math import hypot
 from statistics import mean
@@ -7,13 +8,15 @@ from typing import Literal, NamedTuple
 
 from lightning_modules.metrics.systems import System
 from lightning_modules.runs.schema import ERRORS
+from lightning_modules.runs.settings import key_of
 from sweeps.comparison.collect import Comparison
-from sweeps.comparison.numbers import format_number, in_words
+from sweeps.comparison.numbers import format_duration, format_number, in_words
 from sweeps.comparison.significance_tables import differ
 from sweeps.report.group_tests import WHOLE, GroupTests, quote
 from sweeps.report.headline import Finding, Listing
 
 MOST_SHARES = 5  # most systems of which a sentence tells the share
+SEEDS = ("1", "2", "3")  # that a comparison of one seed should have
 LITTLE = 0.5  # of the next system's share, up to which a system uses its source much less
 
 
@@ -32,7 +35,7 @@ class Share(NamedTuple):
 
 
 def learning_findings(comparison: Comparison, best: System) -> Iterator[Finding]:
-    """Say how much each system uses the source, and what the last doubling brought.
+    """Say how much each system uses the source, and what the last half of the training brought.
 
     ``best`` is the system with the highest BLEU. Nothing for systems that did not record it.
     """
@@ -48,7 +51,7 @@ def learning_findings(comparison: Comparison, best: System) -> Iterator[Finding]
             f"no test: {seeds}{_largest_error(gains)}",
         )
     if best in falls and len(falls) > 1:
-        before = "With the last doubling of the target tokens, the validation loss fell by"
+        before = "Over the last half of the training, the validation loss fell by"
         values, between = _listed(falls, best)
         after = ". ".join(part for part in (between, _outlook(falls, best)) if part)
         yield Finding.of_each(
@@ -75,9 +78,43 @@ def little_use(comparison: Comparison, group: GroupTests) -> str | None:
     rest = " to ".join(dict.fromkeys(map(str, (others[0], others[-1]))))
     whose = "the others" if len(others) > 1 else quote(next(iter(gains)))
     return (
-        f"A clue to why: {quote(last)} uses its source less. The right source, rather than another "
-        f"sentence's, takes {least} off its loss (with {whose} {rest})."
+        f"A clue to why: {quote(last)} uses its source less. Given the right source rather than "
+        f"another sentence's, its loss is {least} lower (with {whose} {rest})."
     )
+
+
+class NextStep(NamedTuple):
+    """What to train next, so that the findings are surer."""
+
+    command: str  # or the overrides alone, where no command is known that trains
+    seconds: float  # of training, as long as it has taken so far; 0 if not recorded
+
+    def __str__(self) -> str:
+        """Return both in one line."""
+        time = f" (about {format_duration(self.seconds)} of training)" if self.seconds else ""
+        return f"{self.command}{time}"
+
+
+def next_step(
+    comparison: Comparison, command: str | None, longer: str, one_seed: bool
+) -> NextStep | None:
+    """Return the command with twice the budget, with more seeds, or with both; None without either.
+
+    ``longer`` is the override with twice the budget, empty where that does not help; ``one_seed``
+    says that a system has one seed.
+    """
+    changes = {key_of(longer): longer} if longer else {}
+    if one_seed:
+        changes["seed"] = f"seed={','.join(SEEDS)}"
+    if not changes:
+        return None
+    words = shlex.split(command or "")
+    if any(key_of(word) in ("task", "runs") for word in words):
+        words = []  # it trains nothing
+    kept = [word for word in words if key_of(word) not in changes]
+    seconds = sum(run.result.training.seconds or 0 for run in comparison.runs)
+    more = (2 if longer else 1) * (len(SEEDS) if one_seed else 1)  # at most: other seeds may exist
+    return NextStep(shlex.join([*kept, *changes.values()]), more * seconds)
 
 
 def _shares(comparison: Comparison, key: Literal["source_gain", "fall"]) -> dict[System, Share]:

@@ -156,7 +156,7 @@ class PageTop:
 
 def _count_in_words(names: Sequence[str], state: State) -> str:
     if state == "held":
-        return f"{len(names)} held"
+        return f"{len(names)} conditions hold" if len(names) > 1 else "1 condition holds"
     words = state.replace("differs", "differ") if len(names) > 1 else state
     return f"{len(names)} {words} ({', '.join(names)})"
 

@@ -78,8 +78,14 @@ def _by_length(
 def _changes(start: Estimate, end: Estimate) -> str:
     """Say what BLEU does: it changes if the intervals are disjoint."""
     if below(end, start):
-        return f"falls by {1 - end.value / start.value:.0%}"
-    return "rises" if below(start, end) else "neither falls nor rises clearly"
+        return f"falls by {_percent(1 - end.value / start.value)}"
+    if below(start, end):
+        return f"rises by {_percent(end.value / start.value - 1)}" if start.value else "rises"
+    return "neither falls nor rises clearly"
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}" if share >= 0.01 else f"{share:.1%}"
 
 
 def _shown(score: Estimate) -> str:

@@ -1,7 +1,7 @@
 """Print a report in the terminal."""
 
 import textwrap
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from pathlib import Path
 
 from rich.console import Console, RenderableType
@@ -23,6 +23,7 @@ from sweeps.comparison.score_tables import named_seeds
 from sweeps.comparison.tables import Cell, Column, Table
 from sweeps.launch.live import mark_of
 from sweeps.report.alarms import Alarms
+from sweeps.report.costs import cost_range
 from sweeps.report.findings import NOT_SETTLED, WEAK, Findings
 
 WHOLE = {"exact": "EM", "aer": "AER"}
@@ -92,19 +93,37 @@ def print_findings(findings: Findings, console: Console) -> None:
     """
     before: list[RenderableType] = [*_failed(findings.comparison.failed)]
     if findings.alarms:
-        before += alarm_lines(findings.alarms)
+        before += alarm_lines(findings.alarms, WEAK if findings.marked_weak else "")
     before += _found(findings)
     after = [*_limits(findings)]
-    used = sum(len(console.render_lines(each)) for each in (*before, *after))
-    left = max(MOST_LINES - FOR_PAGE - used, LEAST_TABLE)
-    for each in (*before, _scores(findings, left, console), *after):
+    left = MOST_LINES - FOR_PAGE - _lines([*before, *after], console)
+    scores = _scores(findings, max(left, LEAST_TABLE), console)
+    left -= _lines([scores], console)
+    for text in _where_there_is_room(findings):
+        if (lines := _lines([text], console)) <= left:
+            before.append(text)
+            left -= lines
+    for each in (*before, scores, *after):
         console.print(each)
 
 
-def alarm_lines(alarms: Alarms) -> Iterator[Text]:
-    """Yield what is alarming about trainings; the page names the runs."""
+def _lines(shown: Iterable[RenderableType], console: Console) -> int:
+    """Return how many lines of a terminal all take."""
+    return sum(len(console.render_lines(each)) for each in shown)
+
+
+def _where_there_is_room(findings: Findings) -> Iterator[Text]:
+    """Yield what a comparison without a full screen says too: how translations fail, and cost."""
+    if findings.reason:
+        yield Text(findings.reason)
+    if not findings.alone and (cost := cost_range(findings.comparison)):
+        yield Text(f"Training: {cost}.")
+
+
+def alarm_lines(alarms: Alarms, mark: str = "") -> Iterator[Text]:
+    """Yield what is alarming about trainings; ``mark`` is that of their systems in other lines."""
     if alarms.found:
-        said = f"; {shorten(alarms.in_short, 2 * LONGEST_TEXT)}"
+        said = f"{f' ({mark})' if mark else ''}; {shorten(alarms.in_short, 2 * LONGEST_TEXT)}"
         yield Text.assemble((f"✗ {alarms.title}", "bold red"), said)
     if alarms.improving:
         short = alarms.improving_in_short
@@ -155,8 +174,11 @@ def _found(findings: Findings) -> Iterator[Text]:
 
 def _limits(findings: Findings) -> Iterator[Text]:
     """Yield what limits the findings: few seeds, conditions, suspicious text."""
+    step = None if findings.alone else findings.next_step
     if findings.caution:
         yield Text(findings.caution, "yellow")
+    if step:
+        yield Text.assemble(("To be surer:", "yellow"), f" {step}")
     conditions = [] if findings.alone else findings.comparison.conditions
     broken = [each for each in conditions if not each.holds]
     if len(broken) == 1:
@@ -171,7 +193,7 @@ def _limits(findings: Findings) -> Iterator[Text]:
         yield Text(f"✓ {_held(conditions)}", "green")
     if findings.warnings:
         line = f" {textwrap.shorten(findings.warned, LONGEST_TEXT, placeholder=' …')}"
-        yield Text.assemble(("✗ suspicious:", "bold red"), line)
+        yield Text.assemble(("✗ warnings:", "bold red"), line)
 
 
 def _held(conditions: Sequence[Condition]) -> str:
@@ -194,7 +216,7 @@ def _scores(findings: Findings, lines: int, console: Console) -> Printed:
     """
     evaluation = findings.evaluation
     shown = list(named_seeds(evaluation, "bleu"))
-    weak = {system.name for system in findings.too_weak}
+    weak = {system.name for system in findings.marked_weak}
     bounds = evaluation.bounds
     unlimited = console.options.update(max_width=1_000)  # else no table measures as too wide
     for chosen in (bounds, list(dict.fromkeys([*bounds[:1], *bounds[-1:]]))):
@@ -210,10 +232,7 @@ def _scores(findings: Findings, lines: int, console: Console) -> Printed:
 
     def highest(count: int) -> Printed:
         kept = [each for each in shown if each in ranked[:count]]
-        left = [system.label for system, _ in ranked[max(count, trained) :]]
-        cut = f"; without {in_words(left)}" if left else ""
-        if count < trained:
-            cut = f"; the {count} highest of {trained}"
+        cut = f"; the {count} highest of {trained}" if count < trained else ""
         return _scores_of(evaluation, kept, chosen, weak, cut)
 
     return fitting(highest, len(shown), lines, console)
@@ -231,12 +250,10 @@ def _scores_of(
     ``weak`` names the systems that have learned too little; ``cut`` says what is left out.
     """
     whole = [name for name in WHOLE if name in {each.name for each in evaluation.metrics}]
-    title = f"BLEU [95%], and by {evaluation.length_axis.partition(' (')[0]}"
+    title = f"BLEU [95%] by {evaluation.length_axis.partition(' (')[0]}"
     labels_of_whole = (METRICS[name].label.removesuffix(PERCENT) for name in whole)
     named = [f"{WHOLE[name]}: {label}" for name, label in zip(whole, labels_of_whole, strict=True)]
     title += f"; {', '.join(named)}{PERCENT}" if named else ""
-    if weak:  # the answer may name one that is not shown
-        title += f"; {WEAK}: learned too little"
     title += cut
     labels = {
         system.name: shorten(system.label, LONGEST_LABEL) + (WEAK if system.name in weak else "")

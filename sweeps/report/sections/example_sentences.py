@@ -8,7 +8,7 @@ from typing_extensions import override
 from lightning_modules.figures.charts import Chart, Width
 from lightning_modules.figures.heat_map import attention_panels
 from sweeps.comparison.numbers import format_number, in_words
-from sweeps.report.explanations import AER, BESIDE
+from sweeps.report.explanations import AER
 from sweeps.report.group_tests import quote
 from sweeps.report.sections import Section
 
@@ -48,7 +48,8 @@ class SideBySide(Section):
         lowest = min(known, key=lambda each: known[each])
         if len(tests) == 1 and tests[0].ranked[0] in known.keys() - {lowest}:
             best = quote(tests[0].ranked[0])
-            said += f". The lowest is not that of {best}, which has the highest BLEU; {BESIDE}"
+            said += f". The lowest is not that of {best}, which has the highest BLEU; why was not"
+            said += " tested"
         return f"{said}."
 
     @override

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 import altair as alt
@@ -58,7 +59,8 @@ class BleuByLength(Section):
         thin = any(_thin(part, each) for part in evaluation.parts for each in part.bounds)
         said = marks_in_words(self.findings.several_seeds, thin, starred=True)
         named = baselines_in_words(each.label for each in evaluation.baselines)
-        return f"{said} Thin dashed lines, without a model: {named}." if named else said
+        said += f" Thin dashed lines, without a model: {named}." if named else ""
+        return f"{said} {WEAK}: learned too little." if self.findings.marked_weak else said
 
     @override
     def tables(self) -> Sequence[Table]:
@@ -120,10 +122,12 @@ def _curves(
     words = evaluation.scoring.unit.endswith("words")
     limits = findings.comparison.train_limits if words else ()
     weak = findings.weak_among(evaluation.systems)
-    said = [PageTop(findings).setting, f"{weak}." if weak else ""]
+    marks = {system.name: WEAK for system in findings.marked_weak}
+    mark = f"{WEAK} " if marks else ""
+    said = [PageTop(findings).setting, f"{mark}{weak}." if weak else ""]
     curves: dict[str, Chart] = {}
     for metric in metrics:
-        lines = length_lines(evaluation, metric, width, limits, title)
+        lines = length_lines(evaluation, metric, width, limits, title, marks)
         named = [baselines_note(lines.baselines)] if lines.baselines else []
         lines = replace(lines, note=" ".join(filter(None, [*said, *named, lines.note])))
         curves |= figures_of(f"{metric.name}_by_length{ending}", lines, width)
@@ -136,6 +140,7 @@ def length_lines(
     width: Width,
     limits: Sequence[int] = (),
     title: str = "",
+    marks: Mapping[str, str] = MappingProxyType({}),
 ) -> Lines:
     """Return a score against sentence length: one line for each system, the mean over its seeds.
 
@@ -143,6 +148,7 @@ def length_lines(
     sentences. A thin bar goes from the lowest to the highest seed. Dashed rules are at ``limits``,
     the longest training sentences. Thin dashed lines are the baselines. Under a bucket is its
     number of sentences, unless all have the same; ``*`` and a hollow mark mean fewer than 30.
+    ``marks`` stand after the labels of systems, by their names.
     """
     bounds = evaluation.bounds
     places = {each: round(evaluation.mean_length(each), 2) for each in bounds}
@@ -152,7 +158,7 @@ def length_lines(
         for baseline in evaluation.baselines
         if (points := _baseline_points(evaluation, baseline, metric, places))
     }
-    labels = {system.name: system.label for system in evaluation.systems}
+    labels = {each.name: each.label + marks.get(each.name, "") for each in evaluation.systems}
     share = plot_room([*labels.values(), *baselines], width) / (domain[1] - domain[0])
     buckets = _bucket_names(evaluation, [share * place for place in places.values()], width)
     x = alt.X(
@@ -164,7 +170,10 @@ def length_lines(
     return Lines(
         labels=labels,
         points=[
-            {"place": place, **point(system.label, each.label, estimate, _thin(evaluation, each))}
+            {
+                "place": place,
+                **point(labels[system.name], each.label, estimate, _thin(evaluation, each)),
+            }
             for system in evaluation.systems
             for each, place in places.items()
             if (estimate := evaluation.estimate(system, each, metric.name)) is not None

@@ -14,7 +14,6 @@ from sweeps.comparison.evaluation import evaluate
 from sweeps.comparison.failure_shares import FailureShares, failure_table
 from sweeps.comparison.significance_tables import significance_tests
 from sweeps.report.explanations import (
-    BESIDE,
     LEAST_PART,
     LEAST_SHARE,
     commonest_failures,
@@ -168,7 +167,7 @@ class Named:
         (
             {"a": 40, "b": 20, "c": 30},
             "“b” has the lowest alignment error, 20.0 [19.0, 21.0]%; “a”, whose BLEU is the "
-            f"highest, has 40.0 [39.0, 41.0]%; {BESIDE}",
+            "highest, has 40.0 [39.0, 41.0]%",
         ),
         (
             {"a": 20, "b": None, "c": 30},

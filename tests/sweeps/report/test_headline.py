@@ -29,6 +29,7 @@ RATES = {
     "parting": lambda length: 0.1 if length <= 10 else 0.4,
     "early": lambda length: 0.0 if length <= 10 else 0.5 - 0.01 * length,
     "crossing": lambda length: 0.0 if length <= 10 else 0.2,
+    "rising": lambda length: 0.6 - 0.02 * length,
 }
 """Share of wrong words by the length of the sentence."""
 
@@ -251,7 +252,7 @@ def test_the_answer_has_the_largest_fall_first_and_two_of_many_systems():
         (("steeper", "falling", "steady"), "Both with attention lose less: {b} and {c}."),
         (
             ("falling", "steady", "steeper"),
-            "1 of 2 with attention lose less: {b}; not shown for {c}.",
+            "1 of 2 with attention lose less: {b}; no clear difference for {c}.",
         ),
         (("falling", "steeper"), "No system with attention is shown to lose less: {b}."),
     ],
@@ -273,7 +274,7 @@ def test_a_fall_that_ends_early_is_told(kind, told):
     lost = re.search(r" loses (\d+)% of its BLEU \(([\d.]+) to ([\d.]+)\)", found)
     assert lost
     assert int(lost[1]) == pytest.approx(100 * (1 - float(lost[3]) / float(lost[2])), abs=1)
-    assert ("), all of it by 11–20 words. " in found) == told
+    assert ("), already at 11–20 words. " in found) == told
 
 
 @pytest.mark.parametrize(("plain", "other"), [("falling", "steady"), ("early", "falling")])
@@ -288,8 +289,21 @@ def test_the_answer_rests_on_a_finding_with_intervals_and_tests(plain, other):
     assert (" grows by " in rests.test) == real
     assert ("no system is shown to keep a larger share" in rests.test) == (not real)
     assert "Holm over 3 pairs" in rests.test
+    assert rests.listing is not None
+    assert [name for name, _ in rests.listing.values] == [
+        f"“the {name}, labelled”" for name in "abc"
+    ]
+    for _, change in rests.listing.values:
+        assert change in rests.claim
     pair = findings(*systems[:2], plain=["a"], limits=[20])  # one sentence says all of two systems
     assert len([each for each in pair if each.claim.startswith("From 1–10")]) == 1
+
+
+def test_trends_that_are_not_clear_are_named():
+    kinds = {"a": "falling", "b": "steady", "c": "steeper"}
+    found = findings(*(system(name, kind) for name, kind in kinds.items()), plain=["a"])
+    [rests] = [each for each in found if f"{each.short}." == answer(found)]
+    assert rests.test.endswith("Holm over 3 pairs; no clear trend for “the c, labelled”")
 
 
 @pytest.mark.parametrize(("kind", "told"), [("early", True), ("steady", False)])
@@ -301,6 +315,14 @@ def test_one_run_says_where_its_largest_clear_fall_is(kind, told):
     changes = r"falls by \d+%" if told else "neither falls nor rises clearly"
     opens = rf"BLEU is [\d.]+, and {changes} from 1–10 to 21–30 words \([\d.]+ to [\d.]+\)"
     assert re.match(opens, by_length.short)
+
+
+def test_one_run_says_by_how_much_bleu_rises():
+    *_, by_length = run_headline(evaluate([system("a", "rising")], LENGTHS))
+    found = re.search(r" rises by (\d+)% from .* \(([\d.]+) to ([\d.]+)\)", by_length.short)
+    assert found
+    share, start, end = map(float, found.groups())
+    assert share == pytest.approx(100 * (end / start - 1), rel=0.05)
 
 
 def test_without_curves_that_part_the_answer_names_the_best_system():

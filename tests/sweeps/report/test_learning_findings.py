@@ -4,8 +4,9 @@ import re
 
 import pytest
 
+from sweeps.comparison.record import Origin
 from sweeps.report.html import render_report
-from sweeps.report.learning_findings import learning_findings
+from sweeps.report.learning_findings import learning_findings, next_step
 from sweeps.report.report import make_report
 from tests.helpers.run_folders import REPORT, TEXT, findings_of, make_run, result
 
@@ -37,7 +38,7 @@ def end(fall=None, gain=None, error=0.01):
     }
 
 
-def test_the_use_of_the_source_and_the_last_doubling_are_told_the_largest_first(tmp_path):
+def test_the_use_of_the_source_and_the_last_half_are_told_the_largest_first(tmp_path):
     source, more = told(
         tmp_path, "bahdanau", none=[end(0.1, 0.05), end(0.2, 0.15)], bahdanau=[end(0.3, 0.6, 0.02)]
     )
@@ -47,9 +48,9 @@ def test_the_use_of_the_source_and_the_last_doubling_are_told_the_largest_first(
         "no test: means over seeds; standard errors over sentences of at most 2.0%",
     )
     assert more[0] == (
-        "With the last doubling of the target tokens, the validation loss fell by 30% "
-        "(“bahdanau”) and 15% (“none”). No other system is shown to have learned faster at the "
-        "end than “bahdanau”, which has the highest BLEU"
+        "Over the last half of the training, the validation loss fell by 30% (“bahdanau”) and 15% "
+        "(“none”). No other system is shown to have learned faster at the end than “bahdanau”, "
+        "which has the highest BLEU"
     )
 
 
@@ -108,9 +109,9 @@ THREE = {"none": 0.3, "luong": 0.66, "bahdanau": 0.77}
     [
         (
             THREE,
-            r"“none” uses its source less\..* takes 30% off its loss \(with the others 66% to 77%",
+            r"“none” uses its source less\..* its loss is 30% lower \(with the others 66% to 77%",
         ),
-        ({"none": 0.3, "bahdanau": 0.77}, r"takes 30% off its loss \(with “bahdanau” 77%\)\.$"),
+        ({"none": 0.3, "bahdanau": 0.77}, r"its loss is 30% lower \(with “bahdanau” 77%\)\.$"),
         (THREE | {"none": 0.4}, None),  # more than half of the next
         (THREE | {"luong": 0.31}, None),
         (THREE | {"none": -0.02, "luong": 0.0}, None),  # within the errors
@@ -119,6 +120,69 @@ THREE = {"none": 0.3, "luong": 0.66, "bahdanau": 0.77}
 def test_the_system_with_the_lowest_bleu_may_use_its_source_much_less(tmp_path, gains, said):
     found = clue(tmp_path, "none", gains)
     assert found is None if said is None else re.search(said, found or "")
+
+
+def test_the_page_lists_a_value_for_each_system(tmp_path):
+    gains = {"none": 0.1, "bahdanau": 0.6}
+    runs = [
+        make_run(
+            tmp_path / name, name, training={**result()["training"], "convergence": end(gain=gain)}
+        )
+        for name, gain in gains.items()
+    ]
+    page = render_report(make_report(findings_of(runs), REPORT))
+    of_topic = page[page.index("<dt>Use of the source</dt>") :]
+    [listed, *_] = re.findall(r'<ul class="values">(.*?)</ul>', of_topic, re.DOTALL)
+    items = [re.sub(r"<[^>]+>", "", item).split() for item in listed.split("</li>")[:-1]]
+    assert items == [["bahdanau", "60%"], ["none", "10%"]]
+
+
+COMMAND = "python run.py comparison=quickstart seed=7 'data.name=a b' budget.target_tokens=400_000"
+
+
+@pytest.mark.parametrize(
+    ("longer", "one_seed", "command", "step", "more"),
+    [
+        ("", False, COMMAND, None, 0),
+        ("", True, COMMAND, f"{COMMAND.replace(' seed=7', '')} seed=1,2,3", 3),
+        ("budget.target_tokens=800_000", False, COMMAND, COMMAND.replace("400_000", "800_000"), 2),
+        (
+            "budget.updates=60",
+            True,
+            "python run.py task=compare 'runs=[a,b]'",
+            "budget.updates=60 seed=1,2,3",
+            6,
+        ),
+        ("budget.updates=60", True, None, "budget.updates=60 seed=1,2,3", 6),
+    ],
+)
+def test_the_next_step_is_the_command_with_what_is_missing(
+    tmp_path, longer, one_seed, command, step, more
+):
+    comparison = compared(tmp_path, none=[end()], bahdanau=[end()])
+    found = next_step(comparison, command, longer, one_seed)
+    if step is None:
+        assert found is None
+    else:
+        assert found is not None
+        assert found.command == step
+        took = sum(run.result.training.seconds or 0 for run in comparison.runs)
+        assert found.seconds == pytest.approx(more * took)
+
+
+def test_the_next_step_stands_on_the_page(tmp_path):
+    """Of systems with one seed, with as many seeds as tests need; nothing for systems with more."""
+    runs = [
+        make_run(tmp_path / f"{name}{seed}", name, seed)
+        for name in ("none", "luong")
+        for seed in (1, 2)
+    ]
+    origin = Origin(command="python run.py comparison=quickstart")
+    page = render_report(make_report(findings_of(runs[::2], origin=origin), REPORT))
+    [shown] = re.findall(r'id="next">(.*?)</p>', page)
+    assert "<code>python run.py comparison=quickstart seed=1,2,3</code>" in shown
+    assert "of training)" in shown
+    assert findings_of(runs, origin=origin).next_step is None
 
 
 def test_a_system_that_uses_its_source_less_explains_no_higher_bleu(tmp_path):

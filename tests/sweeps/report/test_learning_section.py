@@ -45,8 +45,8 @@ def test_a_report_says_how_far_each_training_has_come(tmp_path):
     assert [row[2:4] for row in table.shown][:2] == [["12.0", "1.0"], ["4.0", "1.0"]]
     assert table.origin == {"runs": "4 of 5"}
     sentence = (
-        "3 of 5 training runs were still improving when they ended: the last doubling took 4% to "
-        "30% off the validation loss."
+        "3 of 5 training runs were still improving when they ended: over the last half, the "
+        "validation loss fell by 4% to 30%."
     )
     assert findings.alarms is not None
     assert str(findings.alarms.improving).startswith(sentence)

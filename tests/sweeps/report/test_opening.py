@@ -1,5 +1,6 @@
 """The top of a report: title, badge, facts, and sentences about what was found."""
 
+import json
 import os
 import re
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 from omegaconf import OmegaConf
 
+from lightning_modules.figures.charts import as_spec
 from lightning_modules.testing.alarms import HEADINGS
 from sweeps.comparison.numbers import format_duration
 from sweeps.comparison.record import Origin
@@ -78,7 +80,7 @@ def test_the_badge_counts_the_states_and_a_broken_condition_comes_first(tmp_path
     rates: dict[str, Any] = {"config": {"optimizer": {**adam, "lr": 5e-3}}}
     fair = [make_run(tmp_path / "0", "none", **rates), make_run(tmp_path / "1", "luong")]
     assert [words for _, words in PageTop(findings_of(fair)).badge] == [
-        "✓ 18 held",
+        "✓ 18 conditions hold",
         "≠ 1 differs by design (learning rate)",
     ]
     unfair = [*fair, make_run(tmp_path / "2", "transformer", parameters=2_000_000)]
@@ -155,11 +157,23 @@ def test_systems_that_have_learned_too_little_are_named_beside_the_answer(tmp_pa
     assert one.weak == f"‡ “none” has learned too little {why}: its scores and falls say little."
     assert one.answer != NO_ANSWER
     assert str(one.answer).startswith("Not settled yet. ")
-    all_weak = findings_of([runs[0], runs[3]])
+    all_weak = findings_of([runs[0], runs[4]])
     assert (all_weak.answer, all_weak.weak) == (NO_ANSWER, None)
+    assert "‡" not in render_report(make_report(all_weak, REPORT))  # nothing is told apart
     alone = findings_of(runs[:1])  # opens with its own alarm
     assert alone.weak is None
     assert alone.answer != NO_ANSWER
+
+
+def test_curves_mark_systems_that_have_learned_too_little(tmp_path):
+    runs = [make_run(tmp_path / "0", "none", alarms=[BELOW]), make_run(tmp_path / "1", "luong")]
+    for made, marked in ((runs, True), (runs[1:], False), (runs[:1], False)):
+        report, name = make_report(findings_of(made), REPORT), "bleu_by_length"
+        for spec in (report.page_specs[name], as_spec(report.figures[name])):
+            drawn = json.dumps(spec, ensure_ascii=False)
+            assert ('"none‡"' in drawn) == marked
+            assert "luong‡" not in drawn
+        assert ("‡: learned too little." in render_report(report)) == marked
 
 
 def test_the_alarms_of_a_system_say_why_it_has_learned_too_little(tmp_path):

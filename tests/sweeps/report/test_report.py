@@ -236,6 +236,15 @@ def test_cards_show_a_readable_sentence_and_those_on_which_systems_differ(tmp_pa
 
 
 @pytest.mark.long
+def test_a_map_for_papers_says_which_sentence_it_shows_and_why(tmp_path):
+    runs = [make_run(tmp_path / name, name) for name in ("luong", "bahdanau")]
+    found = findings_of(runs)
+    [card, *_] = [each for each in found.examples.cards if each.translations[0].panel]
+    for translation in card.translations:
+        assert translation.panel is not None
+        assert translation.panel.chosen == f"Sentence {card.number}: {card.why}"
+
+
 def test_the_first_card_is_typical_of_every_system(tmp_path):
     """No other sentence as easily read is nearer to what all systems usually reach."""
     runs = [make_run(tmp_path / name, name) for name in ("luong", "none", "transformer")]

@@ -409,9 +409,9 @@ def test_a_page_opens_with_what_is_alarming_and_says_more_after_the_first_figure
     assert alarms.title == "1 of 3 training runs has learned too little"
     assert alarms.in_short == "on short sentences worse than a translation without a model"
     assert alarms.improving == (
-        "2 of 3 training runs were still improving when they ended: the last fifth brought 14% to "
-        "20% of the last validation BLEU and the last doubling took 30% off the validation loss. "
-        "Train longer to be sure."
+        "2 of 3 training runs were still improving when they ended: over the last fifth, "
+        "validation BLEU rose by 14% to 20% of its last value; over the last half, the validation "
+        "loss fell by 30%. Train longer to be sure."
     )
     page = render_report(make_report(findings, REPORT))
     opening = ("care", "answer", "section-bleu_by_length", "facts", "too-little-learned")
@@ -450,7 +450,8 @@ def test_a_training_that_still_improves_is_told_once(tmp_path):
     findings = findings_of(runs)
     assert findings.alarms is not None
     assert str(findings.alarms.improving).startswith(
-        "2 of 2 training runs were still improving when they ended: the last fifth brought 20% of"
+        "2 of 2 training runs were still improving when they ended: over the last fifth, "
+        "validation BLEU rose by 20% of its last value (1 of them); over the last half, the "
     )
     page = render_report(make_report(findings, REPORT))
     assert 'id="too-little-learned"' not in page  # a line, no card

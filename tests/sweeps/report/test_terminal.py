@@ -16,12 +16,14 @@ from lightning_modules.metrics.systems import EvalSet
 from sweeps.comparison.collect import Comparison, FailedJob
 from sweeps.comparison.conditions import Condition
 from sweeps.comparison.evaluation import evaluate
+from sweeps.comparison.record import Origin
 from sweeps.report.alarms import Alarms
 from sweeps.report.findings import Findings
 from sweeps.report.group_tests import size
 from sweeps.report.terminal import FOR_PAGE, MOST_LINES, alarm_lines, print_findings, shorten
+from tests.helpers.failing_systems import LENGTHS, looping, system
 from tests.helpers.made_text import corrupted, made_references, translated
-from tests.helpers.run_folders import scoring_of
+from tests.helpers.run_folders import findings_of, make_run, scoring_of
 
 LONG = "Luong global, dot with data.reordering=1, model.layers=2, optimizer.lr=0.00123"
 
@@ -76,7 +78,7 @@ def test_any_number_of_systems_takes_25_lines(count, failed, label):
 
 def test_a_table_that_is_too_wide_has_fewer_lengths_and_no_folded_names():
     text = printed(found(5, label="Luong global, dot, with a long name"))
-    assert text.count("Luong global, dot, with a long name ") == 5
+    assert len(re.findall(r"^\S Luong global, dot, with a long name \d ", text, re.M)) == 5
     assert "21–30" in text
     assert "11–20" not in text
 
@@ -115,17 +117,38 @@ def test_translations_without_a_model_are_left_out_before_systems(count):
     assert shown == count or not baselines
     if shown < count:
         assert f"the {shown} highest of {count}" in " ".join(text.split())
-    elif len(baselines) < 2:
-        assert f"; without {'copy' if baselines else 'phrase table and copy'}" in text
 
 
 @pytest.mark.parametrize("weak", [(), (0,), (0, 2)])
 def test_systems_that_have_learned_too_little_are_marked(weak):
     findings = found(3)
     findings.__dict__["too_weak"] = [findings.evaluation.systems[number] for number in weak]
+    findings.__dict__["alarms"] = Alarms(3, {"alike": ["a"]}, 1) if weak else None
     text = " ".join(printed(findings).split())
     assert [f"系统 {number}‡" in text for number in range(3)] == [n in weak for n in range(3)]
-    assert ("‡: learned too little" in text) == bool(weak)
+    assert ("learned too little (‡); translations of" in text) == bool(weak)
+
+
+def test_where_there_is_room_the_terminal_says_how_translations_fail():
+    """In a comparison of two; the table of many systems takes all lines."""
+    [first, second] = (system("a", looping, share=1.0), system("b"))
+    few = Findings("x", evaluate([first, second], LENGTHS), Comparison([], [], []))
+    assert few.reason
+    assert few.reason in " ".join(printed(few).split())
+    names = [f"a long name of system number {number}" for number in range(16)]
+    systems = [first, *(replace(second, name=name, label=name) for name in names)]
+    many = Findings("x", evaluate(systems, LENGTHS), Comparison([], [], []))
+    assert many.reason
+    text = printed(many)
+    assert many.reason not in " ".join(text.split())
+    assert len(text.splitlines()) <= MOST_LINES - FOR_PAGE
+
+
+def test_the_next_step_is_printed(tmp_path):
+    runs = [make_run(tmp_path / name, name) for name in ("none", "luong")]
+    command = "python run.py comparison=quickstart"
+    text = " ".join(printed(findings_of(runs, origin=Origin(command=command))).split())
+    assert f"other seeds may differ. To be surer: {command} seed=1,2,3 (about " in text
 
 
 def test_a_system_has_its_mark():
@@ -160,7 +183,7 @@ def test_a_long_warning_is_cut_at_its_end():
     warning = "the vocabulary has 89 tokens, fewer than it was asked for " + "and more " * 30
     findings.__dict__["suspicions"] = {"the corpus": [warning]}
     text = " ".join(printed(findings).split())
-    assert "suspicious: the corpus: the vocabulary has 89 tokens, fewer than it was asked" in text
+    assert "warnings: the corpus: the vocabulary has 89 tokens, fewer than it was asked" in text
     assert " and more and …" in text or " and more …" in text
 
 
