@@ -3,14 +3,20 @@
 import json
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import altair as alt
 
 from lightning_modules.figures.charts import GREY, Chart, Style, Width, data_of, style_of, tooltip
 from lightning_modules.figures.lines import finish_chart
 from lightning_modules.figures.palette import COLOURS
-from lightning_modules.figures.system_looks import LINE_HEIGHT, LONGEST_LABEL, legend_width, renamed
+from lightning_modules.figures.system_looks import (
+    GAP,
+    LINE_HEIGHT,
+    LONGEST_LABEL,
+    legend_width,
+    renamed,
+)
 from lightning_modules.figures.text_sizes import fitted, text_width
 
 LOOKS = {
@@ -34,10 +40,15 @@ ROW, NAMED_ROW = 4.6, 1.5
 WIDE_LINE, NARROW_LINE, MOST_LINES = 56, 38, 5  # characters of a line of a statement, and lines
 ROOM = "containerSize()[0] >= 600"
 """Whether a page is wide enough for long lines."""
-TITLE_IN_LINES = ["← against the claim · for it →", "Effect ÷ smallest", "effect that counts"]
-"""As a phone has room for."""
-TITLE = "← against · Effect ÷ smallest effect that counts · for →"
-NARROW_TITLE = "← against · Effect ÷ margin · for →"
+TITLE_IN_LINES = ["Effect ÷ smallest", "effect that counts"]  # as a phone has room for
+TITLE = " ".join(TITLE_IN_LINES)
+SIDES: tuple[tuple[str, Literal["left", "right"], int], ...] = (
+    ("← against", "right", -6),
+    ("for the claim →", "left", 6),
+)
+"""What stands above the two sides of 0, with alignment and distance in points."""
+WIDER = 0.5  # by how much a symbol is wider than in other legends, in sizes of type
+ABOVE = 1.8  # room for that between plot and legend, in sizes of type
 
 NOTE = (
     "Effects of claims with their 95% intervals over seeds and test sentences. Effects are above 0 "
@@ -103,9 +114,10 @@ def forest_chart(effects: Sequence[Effect], width: Width) -> Chart:
         names = [line for of in lines.values() for line in of]
         room = width - max(text_width(name, style.type) for name in names) - style.type
         columns = range(1, len(explained) + 1)
-        fits = [n for n in columns if legend_width(list(explained), n, style.type) <= room]
+        needed = {n: legend_width(list(explained), n, style.type) for n in columns}
+        fits = [n for n, wide in needed.items() if wide + n * WIDER * style.type <= room]
         fitting = max(fits, default=1)
-    layers = [*_rules(), *_effects(y, style, fitting, explained, narrow), _published(y, style)]
+    layers = [*_rules(style), *_effects(y, style, fitting, explained, narrow), _published(y, style)]
     chart = alt.layer(*layers, data=data_of(rows))
     subject = f"Forest plot of {len(effects)} effects."
     note = NOTE + (ABOUT_PUBLISHED if PUBLISHED in explained else "")
@@ -141,14 +153,19 @@ def _lines_by_claim(effects: Sequence[Effect], line: int) -> str:
     return json.dumps({each.claim: wrapped.wrap(each.marked(each.statement)) for each in effects})
 
 
-def _rules() -> Iterator[Chart]:
-    """Yield the band of effects that are too small to count, and the rule at 0."""
+def _rules(style: Style) -> Iterator[Chart]:
+    """Yield the band of effects that are too small to count, and the rule at 0 with its sides."""
     band = alt.Chart(data_of([{"from": -1, "to": 1}])).mark_rect(
         color=GREY, opacity=0.16, aria=False
     )
     yield band.encode(x=alt.X("from:Q"), x2=alt.X2("to:Q"))
     rule = alt.Chart(data_of([{"at": 0}])).mark_rule(color=GREY, aria=False)
     yield rule.encode(x=alt.X("at:Q"))
+    for side, align, distance in SIDES:
+        text = alt.Chart(data_of([{"at": 0, "side": side}])).mark_text(
+            align=align, dx=distance, baseline="bottom", color=GREY, fontSize=style.type
+        )
+        yield text.encode(x=alt.X("at:Q"), y=alt.YValue(-3), text=alt.Text("side:N"))
 
 
 def _effects(
@@ -166,7 +183,13 @@ def _effects(
     colours, shapes = ([look[part] for look in explained.values()] for part in (0, 1))
     in_row = len(explained) if len(explained) < 6 else len(LOOKS)
     columns = fitting or alt.ExprRef(f"{ROOM} ? {in_row} : 1")
-    legend = alt.Legend(orient="top", title=None, columns=columns)
+    legend = alt.Legend(
+        orient="top",
+        title=None,
+        columns=columns,
+        columnPadding=GAP * style.type,
+        offset=ABOVE * style.type,
+    )
     numbers = {"effect": "effect", "low": "95% from", "high": "to"}
     scales = [alt.Scale(domain=list(explained), range=looks) for looks in (colours, shapes)]
     colour = alt.Color("outcome:N", scale=scales[0], legend=legend)
@@ -177,7 +200,7 @@ def _effects(
         base = base.encode(href=alt.Href("href:N"))
     x = alt.X(
         "low:Q",
-        title=TITLE_IN_LINES if page else NARROW_TITLE if narrow else TITLE,
+        title=TITLE_IN_LINES if page else "Effect ÷ margin" if narrow else TITLE,
         scale=alt.Scale(type="symlog", constant=1, nice=False, padding=8),
         axis=alt.Axis(values=[*TICKS], grid=False, labelOverlap=True),
     )

@@ -1,6 +1,6 @@
 """The page of claims, also in W&B: what was found, and a card for each claim."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -23,8 +23,10 @@ from sweeps.claims.findings import FINDINGS, FINDINGS_JSON, FoundClaims, finding
 from sweeps.claims.scoreboard import (
     DECIDED,
     NAME,
+    ORDER,
     TITLE,
     Scale,
+    SoFar,
     alarms_of_claims,
     effect_of,
     in_order,
@@ -132,6 +134,7 @@ def _page(results: Sequence[ClaimResult], scale: Scale, files: dict[str, str], o
         decided=DECIDED,
         forest=bool(effects),
         by_outcome=lambda of: [(key, [*same]) for key, same in groupby(of, itemgetter("outcome"))],
+        by_so_far=_by_so_far,
         sections={
             heading: [cards[one.claim.name] for one in of] for heading, of in of_heading.items()
         },
@@ -140,6 +143,14 @@ def _page(results: Sequence[ClaimResult], scale: Scale, files: dict[str, str], o
             for heading in (*(["Effects"] if effects else []), *headings, "Method", "Table")
         ],
     )
+
+
+def _by_so_far(cards: Iterable[dict[str, Any]]) -> list[tuple[SoFar, list[dict[str, Any]]]]:
+    """Return undecided cards by what their budgets show so far, in the order of outcomes."""
+    found: dict[SoFar, list[dict[str, Any]]] = {}
+    for card in cards:
+        found.setdefault(card["so_far"], []).append(card)
+    return sorted(found.items(), key=lambda each: (ORDER.index(each[0].outcome), each[0].budgets))
 
 
 def _about_corpora(results: Sequence[ClaimResult], scale: Scale) -> str:

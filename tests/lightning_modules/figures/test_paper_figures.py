@@ -131,10 +131,17 @@ CHARTS = {
 
 
 @pytest.mark.parametrize("width", [COLUMN, TEXT_WIDTH])
-def test_the_legend_of_a_forest_fits_beside_long_names(width):
-    svg = vl_convert.vegalite_to_svg(as_spec(forest(width)))
+@pytest.mark.parametrize("words", [1, 3, 5, 6, 8])
+def test_the_legend_of_a_forest_fits_beside_names_of_any_length(words, width):
+    outcomes = ["supported", "reversed", "undecided"]
+    effects = [
+        Effect(f"paper2015.{'_'.join(words * [letter * 4])}", "A claim.", outcome, 2.5, 1, 4, 3)
+        for letter, outcome in zip("abc", outcomes, strict=True)
+    ]
+    svg = vl_convert.vegalite_to_svg(as_spec(forest_chart(effects, width)))
     assert "too small to count" in svg
-    assert cut_off(svg) == []
+    assert "against" in svg
+    assert cut_off(svg) == overlaps(svg) == []
 
 
 @pytest.mark.parametrize("width", WIDTHS)

@@ -74,13 +74,13 @@ def test_undecided_claims_say_what_every_budget_shows(tmp_path, no_pictures):
     for changes in ({"too_few": "two runs are left"}, {"rungs": corpus.rungs[-1:]}):
         assert so_far(replace(large, corpora=[replace(corpus, **changes)])) is None
     page = write_scoreboard([large, grown, mixed, small], LAPTOP, WIDTHS, tmp_path).read_text()
-    against, apart, others = (page.index(f"{words}<") for words in (
-        "Undecided: reversed at the largest budget so far, but training had not settled",
+    apart, against, others = (page.index(f"{words}<") for words in (
         "Undecided: supported at every budget so far, but training had not settled",
+        "Undecided: reversed at the largest budget so far, but training had not settled",
         "The other 2 undecided",
     ))  # fmt: skip
-    assert against < page.index('<li><a href="#paper.grown"') < apart
-    assert apart < page.index('<li><a href="#paper.large"') < others
+    assert apart < page.index('<li><a href="#paper.large"') < against
+    assert against < page.index('<li><a href="#paper.grown"') < others
     assert others < page.index('<li><a href="#paper.mixed"')
     assert "although at every budget so far the effect is large enough to count" in page
     page = write_scoreboard([mixed, small], LAPTOP, WIDTHS, tmp_path).read_text()
