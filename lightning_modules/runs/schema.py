@@ -79,7 +79,8 @@ class Convergence(Record):
         if self.still_falls:
             said = f"validation loss still falls {self.fall:.1%}{error} a doubling: train longer"
         else:
-            said = f"validation loss fell {self.fall:.1%}{error} with the last doubling"
+            moved = f"fell {self.fall:.1%}" if self.fall >= 0 else f"rose {-self.fall:.1%}"
+            said = f"validation loss {moved}{error} with the last doubling"
         gained = self.last_fifth_bleu
         brought = f"brought {gained:.1%} of the last BLEU" if gained and gained > 0 else None
         fifth = [each for each in (self.moved_loss, brought) if each]

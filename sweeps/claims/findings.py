@@ -178,10 +178,10 @@ def _registered(board: FoundClaims, of_several: bool) -> Iterator[str]:
     if board.registration is None:
         yield from (f"{of}The claims were not registered before the runs.", "")
         return
-    yield from (f"{of}Registered before the first run: `{board.registration}`.", "")
-    for line in board.deviations:
-        yield f"- deviates: {line}"
-    yield ""
+    nothing = "" if board.deviations else ", and nothing deviates"
+    yield from (f"{of}Registered before the first run{nothing}: `{board.registration}`.", "")
+    if board.deviations:
+        yield from (*(f"- deviates: {line}" for line in board.deviations), "")
 
 
 def _whole(summary: str) -> str:

@@ -122,6 +122,8 @@ def test_the_judgement_in_words():
         "validation loss fell 0.4% ± 0.6% with the last doubling (the last fifth took 0.1% off "
         "the loss and brought 2.0% of the last BLEU)"
     )
+    rising = flat.model_copy(update={"fall": -0.07})
+    assert str(rising.sentence).startswith("validation loss rose 7.0% ± 0.6% with the last")
     worse = flat.model_copy(update={"last_fifth_fall": -0.013, "last_fifth_bleu": -0.02})
     assert str(worse.sentence).endswith(" (the last fifth added 1.3% to the loss)")
 
