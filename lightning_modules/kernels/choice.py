@@ -7,7 +7,8 @@ one path each, in place of the policy. Nothing is timed here, so that the same c
 same kernels on every machine with such a device.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
 from typing import Literal, NamedTuple
@@ -41,6 +42,7 @@ TYPES_OF_ROWS = (torch.float32, torch.bfloat16, torch.float16)
 """Types of the numbers of Triton's kernels, which compute in float32."""
 PLAIN = Kernels()
 _in_use = PLAIN
+_equations_alone = False
 WORDS = {
     "rows": "rows",
     "packed": "packed sentences",
@@ -101,6 +103,26 @@ def use_kernels(kernels: Kernels) -> None:
 def kernels_in_use() -> Kernels:
     """Return the kernels of this process."""
     return _in_use
+
+
+@contextmanager
+def equations_alone() -> Iterator[None]:
+    """Compute what the equations ask for and nothing else, as FLOPs are counted.
+
+    Without the input that tells an RNN where padding is, for batches without padding; and linear
+    recurrences one position after the other: products within a chunk only save time.
+    """
+    global _equations_alone
+    _equations_alone = True
+    try:
+        yield
+    finally:
+        _equations_alone = False
+
+
+def only_equations() -> bool:
+    """Return whether this is within ``equations_alone``."""
+    return _equations_alone
 
 
 def computes_by_rows(tensor: Tensor) -> bool:

@@ -17,8 +17,7 @@ Both compute in float32, or float64 if given. On a GPU, ``run`` may be a kernel 
 flash-linear-attention instead (``kernels.flash_recurrences``).
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
@@ -26,28 +25,12 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn.functional import pad
 
-from lightning_modules.kernels.choice import kernels_in_use
+from lightning_modules.kernels.choice import kernels_in_use, only_equations
 from lightning_modules.kernels.precision import without_autocast
 
 CHUNK, CHUNK_BY_KEY = 64, 16
 """Most positions of a chunk, with one decay of each head and with one for each key, which needs a
 tensor ``(…, chunk, chunk, key)``."""
-_most = CHUNK  # 1 within `without_chunks`
-
-
-@contextmanager
-def without_chunks() -> Iterator[None]:
-    """Compute ``run`` one position after the other.
-
-    FLOPs are counted in this way: they are those of the equation, and grow with the length, while
-    products within a chunk only save time.
-    """
-    global _most
-    _most = 1
-    try:
-        yield
-    finally:
-        _most = CHUNK
 
 
 class Terms(NamedTuple):
@@ -100,7 +83,8 @@ def run(terms: Terms) -> Tensor:
 def _run(terms: Terms) -> Tensor:
     length, by_key = terms.queries.shape[2], terms.log_decays.shape[-1] > 1
     # Chunks of equal length: few positions are added to the last one.
-    count = -(-length // min(_most, CHUNK_BY_KEY if by_key else CHUNK))
+    most = 1 if only_equations() else CHUNK_BY_KEY if by_key else CHUNK
+    count = -(-length // most)
     queries, keys, values, log_decays, strengths = _in_chunks(terms, count, -(-length // count))
     since_start = log_decays.cumsum(-2)  # (rows, heads, chunks, chunk, 1 or key)
     decays = _decays_between(since_start)

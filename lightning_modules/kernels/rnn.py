@@ -5,14 +5,14 @@ where padding is, and has weights with which padding changes no state. ``kernels
 the types of arguments. Autograd casts the gradients of weights back.
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import dropout, pad
 
+from lightning_modules.kernels.choice import only_equations
 from lightning_modules.kernels.precision import in_product_type, lstm_kernels, types_as_given
 
 
@@ -28,21 +28,6 @@ class RnnOutput(NamedTuple):
 SHUT = 1e4
 """Weight of padding: ``sigmoid(-SHUT)`` is 0 and ``sigmoid(SHUT)`` is 1, also in float16."""
 EXTRA = 8  # inputs for the one that says where padding is: products of 8 columns more are fast
-_extra = EXTRA  # 0 within `without_padding`
-
-
-@contextmanager
-def without_padding() -> Iterator[None]:
-    """Leave out the input that says where padding is, for batches that have no padding.
-
-    FLOPs are counted in this way: the input is no part of the model.
-    """
-    global _extra
-    _extra = 0
-    try:
-        yield
-    finally:
-        _extra = EXTRA
 
 
 def run_stack(
@@ -110,12 +95,13 @@ def run_padded(rnn: nn.LSTM | nn.GRU, inputs: Tensor, mask: Tensor) -> RnnOutput
     weights. Read backwards, padding comes first, and leaves the state at 0.
     """
     lstm, size, directions = isinstance(rnn, nn.LSTM), rnn.hidden_size, 1 + rnn.bidirectional
-    padding = pad((~mask).to(inputs.dtype).unsqueeze(-1), (0, EXTRA - 1))[..., :_extra]
+    extra = 0 if only_equations() else EXTRA
+    padding = pad((~mask).to(inputs.dtype).unsqueeze(-1), (0, EXTRA - 1))[..., :extra]
     column = inputs.new_zeros((4 if lstm else 3) * size, EXTRA)
     if lstm:
         column[:size, 0].fill_(-SHUT)
     column[size : 2 * size, 0].fill_(SHUT)
-    column = column[:, :_extra]
+    column = column[:, :extra]
     zero = inputs.new_zeros(directions, len(inputs), size)
     ends = []
     for layer in range(rnn.num_layers):

@@ -24,8 +24,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from datamodules.batching import EncodedPairs, Sequences, collate
 from datamodules.tokenization import EOS
 from lightning_modules.kernels import precision
-from lightning_modules.kernels.linear_recurrences import without_chunks
-from lightning_modules.kernels.rnn import without_padding
+from lightning_modules.kernels.choice import equations_alone
 from lightning_modules.training.teacher_forcing import mixed_inputs
 from lightning_modules.variants import EncoderDecoder
 
@@ -129,12 +128,7 @@ def _plain_kernels() -> Iterator[None]:
     before = torch.backends.mkldnn.set_flags(_enabled=False)
     torch.set_num_threads(1)
     try:
-        with (
-            sdpa_kernel(SDPBackend.MATH),
-            precision.products_by_torch(),
-            without_padding(),
-            without_chunks(),
-        ):
+        with sdpa_kernel(SDPBackend.MATH), precision.products_by_torch(), equations_alone():
             yield
     finally:
         torch.backends.mkldnn.set_flags(_enabled=before[0])

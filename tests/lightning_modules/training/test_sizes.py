@@ -14,8 +14,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from datamodules.batching import EncodedPairs, Sequences, collate
 from lightning_modules.attention import Score, Window, WindowMask
-from lightning_modules.kernels.linear_recurrences import without_chunks
-from lightning_modules.kernels.rnn import without_padding
+from lightning_modules.kernels.choice import equations_alone
 from lightning_modules.training import flops as flops_module
 from lightning_modules.training.factories import build_data
 from lightning_modules.training.flops import EXTRA_FORMULAS
@@ -62,7 +61,7 @@ def test_the_count_is_that_of_an_update(name):
         for size in SIZES:
             pairs = pairs_of(size, size)
             counter = FlopCounterMode(display=False, custom_mapping=EXTRA_FORMULAS)
-            with sdpa_kernel(SDPBackend.MATH), without_padding(), without_chunks(), counter:
+            with sdpa_kernel(SDPBackend.MATH), equations_alone(), counter:
                 module.loss(collate(pairs), 0.1).backward()
             assert of_each(flops, pairs).sum() == pytest.approx(counter.get_total_flops(), rel=1e-9)
     finally:
