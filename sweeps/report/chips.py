@@ -34,6 +34,8 @@ def cautions_of(top: PageTop, sections: Collection[str]) -> Iterator[Chip]:
             yield Chip(f"{title[:1].lower()}{title[1:]}", "too-little-learned")
         if alarms.improved:
             yield Chip(alarms.improving_in_short, "still-improving")
+    if findings.alone:
+        yield Chip("a single run; another may give another result", ELSEWHERE)
     if findings.caution:
         yield Chip("only one seed", "caution")
     if findings.warnings and "summary" in sections:
