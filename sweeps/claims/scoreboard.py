@@ -173,7 +173,15 @@ def verdict_sentence(one: ClaimResult, scale: Scale | None = None) -> str:
     if so := so_far(one):
         meaning = _meaning(so.outcome, margin_of(one.corpora[0], one))
         scope += f", although at {so.budgets} {meaning}"
+    elif verdict.reason and verdict.outcome is Outcome.UNDECIDED:
+        why += "; the interval is wide, too" if _is_wide(one) else ""
     return f"{verdict.outcome.capitalize()}{scope}: {why}."
+
+
+def _is_wide(one: ClaimResult) -> bool:
+    """Return whether the interval at the last rung decides nothing, whatever the gates say."""
+    rungs = one.corpora[0].rungs
+    return bool(rungs) and rungs[-1].verdict.outcome is Outcome.UNDECIDED
 
 
 class SoFar(NamedTuple):
@@ -241,7 +249,7 @@ def numbers(one: ClaimResult) -> str:
     said += f"; the smallest effect that counts is {format_number(margin.size, DECIMALS)}"
     if claim.margin.unit == "attention":
         brings = format_number(margin.size / claim.margin.value, 1)
-        said += f", {claim.margin.value:g} of the {brings} BLEU that attention brings here"
+        said += f" ({claim.margin.value:.0%} of the {brings} BLEU that attention brings here)"
     said += "."
     return " ".join(part for part in (said, over_ladder(one)) if part)
 

@@ -1,5 +1,6 @@
 """The page of claims, also in W&B: what was found, and a card for each claim."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
@@ -33,13 +34,15 @@ from sweeps.claims.scoreboard import (
     last_runs,
     outcome_of,
     parts,
+    so_far,
     summary,
     taken_back,
     unsettled,
     wrong_verdicts,
 )
 from sweeps.claims.scoreboard_tables import ON_PAGE, cost_of, effects_of, scoreboard, seeds_table
-from sweeps.comparison.numbers import format_duration
+from sweeps.claims.verdict import Outcome
+from sweeps.comparison.numbers import format_duration, in_words
 from sweeps.comparison.record import origin_of
 from sweeps.comparison.table_files import as_csv, write_tables
 from sweeps.report.costs import hardware
@@ -167,13 +170,19 @@ def _about_corpora(results: Sequence[ClaimResult], scale: Scale) -> str:
 
 
 def _undecided(results: Sequence[ClaimResult]) -> str | None:
-    """Return that no verdict is decided, as a sentence; None where one is, or there is none."""
+    """Return that no verdict is decided, and what budgets show; None where one is, or none is."""
     outcomes = [outcome_of(one) for one in results if one.verdict is not None]
     if not outcomes or any(outcome in DECIDED for outcome in outcomes):
         return None
+    leaning = Counter(so.outcome for one in results if (so := so_far(one)))
     if len(outcomes) == 1:
         return "The verdict is not decided."
-    return f"None of the {len(outcomes)} verdicts is decided."
+    said = f"None of the {len(outcomes)} verdicts is decided."
+    if leaning:
+        lean = in_words([f"{leaning[of]} {of}" for of in Outcome if leaning[of]])
+        rest = len(outcomes) - leaning.total()
+        said += f" At the largest budget so far: {lean}{f', {rest} open' if rest else ''}."
+    return said
 
 
 def _facts(results: Sequence[ClaimResult], out: Path) -> Iterator[tuple[str, str]]:

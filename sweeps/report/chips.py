@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from sweeps.comparison.numbers import in_words
-from sweeps.report.costs import time_range
+from sweeps.report.costs import time_range, total_time
 from sweeps.report.page_top import PageTop, is_synthetic
 
 ELSEWHERE = "facts"  # the part of the page that has what no section shows
@@ -85,8 +85,9 @@ def _amounts(top: PageTop, sections: Collection[str]) -> Iterator[Chip]:
         yield Chip(f"{_languages(top)}{pairs} training pairs{half}", _part("data", sections))
     for budget in top.budgets:
         yield Chip(budget, _part("learning", sections))
-    if time := time_range(top.findings.comparison):
-        words = time if top.findings.alone else f"{time} per run"
+    runs = top.findings.comparison
+    if time := time_range(runs):
+        words = time if top.findings.alone else f"{time} per run, {total_time(runs)} in all"
         yield Chip(words, _part("speed", sections))
 
 

@@ -52,6 +52,11 @@ def time_range(comparison: Comparison) -> str | None:
     return _span(times, format_duration)
 
 
+def total_time(comparison: Comparison) -> str:
+    """Return the time of all trainings together."""
+    return format_duration(sum(run.result.training.seconds or 0 for run in comparison.runs))
+
+
 def cost_range(comparison: Comparison) -> str | None:
     """Return what the cheapest and the dearest training took; None if not recorded."""
     if (time := time_range(comparison)) is None:

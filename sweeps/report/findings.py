@@ -10,6 +10,7 @@ from lightning_modules.metrics.systems import System
 from lightning_modules.runs.job import run_label
 from lightning_modules.testing.alarms import HEADINGS
 from lightning_modules.testing.output_suspicions import suspicions_of_output
+from lightning_modules.testing.scoring import PHRASE_TABLE
 from sweeps.comparison.collect import Comparison, has_attention
 from sweeps.comparison.conditions import StudyCost
 from sweeps.comparison.evaluation import Evaluation, evaluate_sets
@@ -82,7 +83,7 @@ MOST_WEAK = 5  # most of them that a sentence names
 CORPUS, TRAININGS = "the corpus", "training runs"
 ONE_TRAINING = "{} one seed; other seeds may differ."
 """The sentence before the findings, where systems have one seed; ``{}`` says which systems."""
-OF_THESE = "Tests of systems with one seed are about these translations alone."
+KNOWS_LINKS = ", but is given the true links between words"
 INTERVALS = "In brackets: 95% intervals over test sentences."
 INTERVALS_OVER_SEEDS = (
     "In brackets: 95% intervals; those of scores are over test sentences, those of differences "
@@ -94,7 +95,7 @@ TESTS_OF_ONE_TRAINING = (
     "otherwise. In simulations, two equal systems of one seed each differ “significantly” in 17% "
     "to 89% of comparisons, with two or three seeds in at most 5% (docs/reference/evaluation.md)."
 )
-"""The sentence next to the tests, where systems have one seed."""
+"""The sentence before the findings and their tests, where systems have one seed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,9 +248,10 @@ class Findings:
         best = group.ranked[0]
         scores = [ahead[1], group.bleu(best).value]
         floor, reached = (format_number(score, 1) for score in scores)
+        given = KNOWS_LINKS if ahead[0].startswith(PHRASE_TABLE) else ""
         return (
             f"Even {quote(best)}, which has the highest BLEU ({reached} on the whole test set), "
-            f"does not reach the {ahead[0]} ({floor}), which has no model."
+            f"does not reach the {ahead[0]} ({floor}), which has no model{given}."
         )
 
     @cached_property
@@ -291,7 +293,7 @@ class Findings:
     def intervals(self) -> str:
         """What the intervals and the tests of the findings are about."""
         said = INTERVALS_OVER_SEEDS if self.several_seeds else INTERVALS
-        return f"{said} {OF_THESE}" if self.caution else said
+        return f"{said} {TESTS_OF_ONE_TRAINING}" if self.caution else said
 
     @property
     def several_seeds(self) -> bool:

@@ -352,12 +352,14 @@ def _shares_lost(
     rest = [each for each in others if each not in less]
     second = group.bounds[1]
     early = 1 - group.bleu(plain, second).value / group.bleu(plain, group.bounds[0]).value
-    by = f", already at {group.named(second)}" if early >= of_plain else ""
-    ends = " to ".join(
+    start, middle, end = (
         format_number(group.bleu(plain, each).value, 1)
-        for each in (group.bounds[0], group.bounds[-1])
+        for each in (group.bounds[0], second, group.bounds[-1])
     )
-    told = f"{over}, {quote(plain)} loses {of_plain:.0%} of its BLEU ({ends}){by}. "
+    ends = f"{start} to {end}"
+    if early >= of_plain:
+        ends += f"; {middle} already at {group.named(second)}"
+    told = f"{over}, {quote(plain)} loses {of_plain:.0%} of its BLEU ({ends}). "
     if not less:
         return f"{told}No system with attention is shown to lose less: {_shares(group, rest)}"
     every = {1: "The system", 2: "Both"}.get(len(others), f"All {len(others)}")

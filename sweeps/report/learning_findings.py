@@ -146,8 +146,10 @@ def _outlook(falls: Mapping[System, Share], best: System) -> str:
     """Say whether the loss of another system fell faster than that of the best."""
     faster = [quote(each) for each, fall in falls.items() if fall.exceeds(falls[best])]
     the_best = f"{quote(best)}, which has the highest BLEU"
+    if all(falls[best].exceeds(fall) for each, fall in falls.items() if each != best):
+        return f"{the_best}, also learned fastest at the end"
     if not faster:
-        return f"No other system is shown to have learned faster at the end than {the_best}"
+        return f"No other system clearly learned faster at the end than {the_best}"
     who = in_words(faster) if len(faster) <= MOST_SHARES else f"{len(faster)} systems"
     return f"{who} learned faster at the end than {the_best}: the order may change"
 

@@ -33,7 +33,7 @@ def run_headline(evaluation: Evaluation) -> list[Finding]:
     if others:
         best = max(others, key=lambda label: others[label])
         if others[best] > whole.value:
-            better = f"; the {best}, without a model, has {shown[best]}"
+            better = f" ({shown[best]} for the {best}, without a model)"
         with_each = [f"{bleu} with the {label}" for label, bleu in shown.items()]
         claim += f"; without a model, {in_words(with_each)}"
     found = [Finding("BLEU", claim, TEST, short + better)]
@@ -67,11 +67,12 @@ def _by_length(
     if falls and len(known) > 2:
         most, one, other = max(falls, key=lambda each: each[0])
         where = f"from {one.label} to {named(other)}"
-        claim += f"; the largest clear fall is {where}, by {format_number(most, 1)}"
+        claim += "; the largest clear fall from one group to the next is "
+        claim += f"{where}, by {format_number(most, 1)}"
     start, end = known[first], known[last]
     over = f"from {first.label} to {named(last)}"
     ends = f"{format_number(start.value, 1)} to {format_number(end.value, 1)}"
-    short += f", and {_changes(start, end)} {over} ({ends}){better}"
+    short += f"{better}, and {_changes(start, end)} {over} ({ends})"
     return Finding(BY_LENGTH, claim, TEST, short)
 
 

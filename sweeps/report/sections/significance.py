@@ -21,7 +21,6 @@ from sweeps.comparison.significance_tables import (
     significance_table,
 )
 from sweeps.comparison.tables import Table
-from sweeps.report.findings import TESTS_OF_ONE_TRAINING
 from sweeps.report.group_tests import BLEU, GroupTests
 from sweeps.report.sections import Section
 from sweeps.report.sections.length_curves import length_lines
@@ -149,7 +148,6 @@ class Significance(Section):
 
     heading = "Are the differences real?"
     template = '{% include "sections/significance.html.j2" %}'
-    caution = TESTS_OF_ONE_TRAINING
     symbols = SYMBOLS
 
     @property

@@ -172,7 +172,8 @@ def test_a_slope_of_a_logarithm_is_told_in_percent():
 def test_a_verdict_that_is_none_says_why():
     named = by_name()
     said = {name: said_of(one, LAPTOP) for name, one in named.items()}
-    assert "corpus: “none” was still learning when training ended. After 800,0" in said["crosses"]
+    ended = "corpus: “none” was still learning when training ended; the interval is wide, too. "
+    assert f"{ended}After 800,0" in said["crosses"]
     moved = "the effect rises from −8.0 to +4.0, crosses 0 near 504 k"
     each = "(at each budget: −8.0, −2.0, +4.0)"
     assert said["crosses"].endswith(f" From 200,000 to 800,000 target tokens, {moved} {each}.")
@@ -380,7 +381,9 @@ def test_findings_of_several_scoreboards_are_corrected_over_all_their_papers(tmp
     assert row.endswith("| supported | undecided |")
     assert text.count(f". {TAKEN_BACK} ") == text.count("| supported | undecided |")
     assert "up to 1,600,000 target tokens.**" in text
-    assert text.count(f"Registered before the first run: `{'f00d' * 16}`.") == 4
+    assert (
+        text.count(f"Registered before the first run, and nothing deviates: `{'f00d' * 16}`.") == 4
+    )
     assert text.index("| `a.one`") < text.index("| `paper.holds`")  # larger, in margins
 
 

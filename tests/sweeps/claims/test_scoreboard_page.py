@@ -83,6 +83,8 @@ def test_undecided_claims_say_what_every_budget_shows(tmp_path, no_pictures):
     assert against < page.index('<li><a href="#paper.grown"') < others
     assert others < page.index('<li><a href="#paper.mixed"')
     assert "although at every budget so far the effect is large enough to count" in page
+    found = "None of the 4 verdicts is decided. At the largest budget so far: "
+    assert f"{found}1 supported and 1 reversed, 2 open." in page
     page = write_scoreboard([mixed, small], LAPTOP, WIDTHS, tmp_path).read_text()
     assert "so far" not in page
     assert "The 2 undecided<" in page
@@ -106,7 +108,7 @@ def test_a_margin_that_is_a_share_of_what_attention_brings_says_so():
     assert "the smallest effect that counts is 1.00. " in plain
     share = {"value": 0.05, "unit": "attention", "why": "a share", "written": "2026-01-01"}
     made = a_result("share", *holds.corpora, margin=share)
-    counts = "counts is 1.00, 0.05 of the 20.0 BLEU that attention brings here. "
+    counts = "counts is 1.00 (5% of the 20.0 BLEU that attention brings here). "
     assert counts in said_of(made, LAPTOP)
 
 

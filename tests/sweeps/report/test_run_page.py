@@ -236,7 +236,7 @@ def test_the_answer_about_a_run_names_a_translation_without_a_model_that_is_bett
     with_table = scored(phrases=lines)
     made = make_run(tmp_path / "0", "luong", **with_table)
     answer = str(report_of_run(made, REPORT).findings.answer)
-    assert answer.endswith("; the phrase table, without a model, has 100.0.") == ahead
+    assert (" (100.0 for the phrase table, without a model), and " in answer) == ahead
 
 
 def test_the_page_has_every_sentence_or_evenly_spaced_ones(run, report, monkeypatch):
