@@ -337,7 +337,7 @@ def test_a_translation_without_words_has_no_chart(tmp_path):
     assert f"warning, bahdanau, seed 1: {told}" in summary.lines
     console = Console(width=300, file=io.StringIO(), color_system=None, record=True)
     print_findings(report.findings, console)
-    found = f"suspicious: translations of “bahdanau”: bahdanau, seed 1: {told.partition(': ')[0]}"
+    found = f"warnings: translations of “bahdanau”: bahdanau, seed 1: {told.partition(': ')[0]}"
     assert found in console.export_text()
 
 
