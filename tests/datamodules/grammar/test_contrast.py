@@ -406,8 +406,9 @@ def test_a_scorer_made_of_the_checker_is_right(source, target):
 @pytest.mark.parametrize("knobs", [RICH, ALL_WORDS], ids=["rich", "all words"])
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_the_scorer_is_right_in_150_pairs_of_every_category(source, target, knobs):
-    # German pronouns mostly tell the gender of the French ones: few antecedents are tested.
-    rich = 20_000 if (source, target) == ("de", "fr") else 10_000
+    # German pronouns mostly tell the gender of the French ones: few antecedents are tested. In
+    # English, few coordinations are.
+    rich = 20_000 if (source, target) == ("de", "fr") else 15_000 if target == "en" else 10_000
     pairs = scored(source, target, 1000 if knobs is ALL_WORDS else rich, **knobs)
     counts = Counter(pair.category for pair in pairs)
     often = SHOWN[target] - RARE - ({"sense"} if source != "en" else set())

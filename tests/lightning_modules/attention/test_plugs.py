@@ -21,19 +21,25 @@ QUERY, MEMORY = 4, 6
 
 @pytest.mark.exhaustive
 @pytest.mark.long
-@pytest.mark.parametrize("number", [0, 1])
-@pytest.mark.parametrize("part", ["score", "window"])
+@pytest.mark.parametrize(
+    ("part", "number"), [("score", 0), ("score", 1), ("score", 2), ("window", 0), ("window", 1)]
+)
 def test_the_example_of_a_page_trains_and_translates(part, number, tmp_path, monkeypatch):
-    """On the default model, and on another with an option."""
+    """On the default model, on another with an option, and a score on earlier decoder states."""
     commands = example(part, tmp_path)
-    assert [command[0].startswith("model=") for command in commands] == [False, True]
+    starts = ["model.attention.", "model=", "model.intra_attention="]
+    assert len(commands) == (3 if part == "score" else 2)
+    for command, start in zip(commands, starts, strict=False):
+        assert command[0].startswith(start)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, f"my_{part}", raising=False)
+    [module] = [file.stem for file in tmp_path.glob("my_*.py")]
+    monkeypatch.delitem(sys.modules, module, raising=False)
     folder = tmp_path / "run"
     where = [*places(tmp_path), "logger=none", f"hydra.run.dir={folder}"]
     inside(*commands[number], *TINY, *where)
     result = json.loads((folder / "result.json").read_text())
-    assert result["config"]["model"]["attention"][part].startswith(f"my_{part}.")
+    attends = "intra_attention" if number == 2 else "attention"
+    assert result["config"]["model"][attends][part].startswith(f"{module}.")
     assert result["scores"]["aer"] > 0
     # The class is found again when the model is loaded.
     arguments = ["task=translate", f"checkpoint={folder}"]
@@ -190,14 +196,19 @@ def test_a_score_by_position_of_ones_own_limits_the_source():
 MISTAKES = [
     ("score", First, [], "is not derived from lightning_modules.attention.scores.Score"),
     ("score", Nothing, [], "Nothing lacks forward"),
-    ("score", SameWidth, [], "short sentences: RuntimeError: .*size"),
+    ("score", SameWidth, [], r"short sentences: test_plugs\.py, line \d+: RuntimeError: .*size"),
     ("score", Refusing, [], "widths must be odd"),
     ("score", Unfinished, [], "cannot assign module before"),
     ("score", Needy, [], "missing 1 required positional argument: 'sharpness'"),
     ("score", Turned, [], r"short sentences: ValueError: Turned returns \("),
     ("score", Turned, ["+model.attention.heads=2"], r"Turned returns \("),
-    ("score", TurnedKeys, [], "short sentences: RuntimeError: .*size"),
-    ("score", Projected, ["+model.attention.sharpness=much"], "short sentences: TypeError"),
+    ("score", TurnedKeys, [], r"short sentences: test_plugs\.py, line \d+: RuntimeError: .*size"),
+    (
+        "score",
+        Projected,
+        ["+model.attention.sharpness=much"],
+        r"short sentences: test_plugs\.py, line \d+: TypeError",
+    ),
     ("window", Projected, [], "is not derived from .*windows.Window"),
     ("window", Nowhere, [], "Nowhere lacks forward"),
     ("window", Bare, [], "Bare returns Tensor, not a WindowMask"),

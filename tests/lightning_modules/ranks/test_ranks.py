@@ -53,11 +53,11 @@ SEVERAL = [pytest.param(2, marks=pytest.mark.long), pytest.param(4, marks=pytest
 SHORT = [
     *TINY,
     *["data=grammar_easy", "data.train_max_words=8", "data.test_size=12", "batching.max_tokens=30"],
-    *["batching.decode_max_tokens=150", "budget.target_tokens=1400", "scale=0.2"],
+    *["batching.decode_max_tokens=150", "budget.target_tokens=1800", "scale=0.2"],
     *["trainer.val_check_interval=25", "callbacks.examples.count=0", "model.dropout=0.2"],
     *["scoring.resamples=100", "logger=none"],
 ]
-"""About fifty updates, some with fewer sentences than pieces."""
+"""About sixty-five updates, some with fewer sentences than pieces."""
 TRAINED = [("bahdanau", "32-true"), ("transformer", "64-true")]
 TOLERANCE = {"32-true": 1e-5, "64-true": 1e-9}
 DROPOUT = {"32-true": 0.0, "64-true": 0.2}

@@ -1,5 +1,6 @@
 """Two nodes train as one; each node is a network namespace of this machine."""
 
+import csv
 import os
 import shutil
 import subprocess
@@ -85,7 +86,8 @@ def runs(nodes, tmp_path_factory, request) -> tuple[str, Path]:
     tested = [*read, "task=test", f"checkpoint={space}/trained-1"]
     jobs = [
         Job(train, space / "trained-1", [*trained, *devices(1)]),
-        Job(score, space / "tested-1", [*tested, *devices(1)]),
+        # Without the command line, which takes the model of the checkpoint.
+        Job(score, space / "tested-1", [*tested, f"model={model}", *devices(1)]),
     ]
     on_ranks(1, run_jobs, jobs)
     for name, given in (("trained-2", trained), ("tested-2", tested)):
@@ -107,6 +109,15 @@ def test_two_nodes_make_the_updates_of_one(runs):
 @pytest.mark.exhaustive
 def test_two_nodes_score_a_checkpoint_as_one(runs):
     _, space = runs
-    for name in ("predictions.jsonl", "bleu_by_length.csv"):
-        alone, shared = (space / f"tested-{count}" / name for count in (1, 2))
-        assert shared.read_bytes() == alone.read_bytes()
+    alone, shared = (space / f"tested-{count}" for count in (1, 2))
+    name = "predictions.jsonl"
+    assert (shared / name).read_bytes() == (alone / name).read_bytes()
+    curves = [
+        [*csv.DictReader((folder / "bleu_by_length.csv").open(encoding="utf-8"))]
+        for folder in (alone, shared)
+    ]
+    for one, other in zip(*curves, strict=True):
+        # Sums over other batches round otherwise, and the file has seven digits.
+        losses = [float(row.pop("perplexity") or 0) for row in (one, other)]
+        assert losses[0] == pytest.approx(losses[1], rel=2e-6)
+        assert one == other

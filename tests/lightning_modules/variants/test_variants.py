@@ -207,4 +207,6 @@ def test_one_number_scales_every_width():
             for node in (whole, half)
         ]
         for one, other in zip(*sizes, strict=True):
-            assert one is None or other == pytest.approx(one / 2, rel=0.02)
+            near = pytest.approx(one / 2, rel=0.02) if one else None
+            # Some widths are multiples of eight, for any number of heads.
+            assert other == near or (other % 8 == 0 and abs(other - one / 2) <= 4), name
