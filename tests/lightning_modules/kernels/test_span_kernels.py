@@ -14,8 +14,8 @@ from tests.helpers.streams import spans
 SOURCE, TARGET = [5, 9, 3, 12, 7, 30, 1], [6, 8, 4, 10, 9, 27, 2]
 CASES = {"encoder": (80, 80, 16, 16), "decoder": (75, 75, 6, 20), "across": (72, 67, 32, 16)}
 """Queries, keys, and the numbers of a key and of a value; tiles end within sentences and heads."""
-ERRORS = {torch.float32: 1e-6, torch.bfloat16: 2e-2}
-"""Largest error, as a share of the norm, by the type of the numbers; the interpreter truncates."""
+ERRORS = {torch.float32: 1e-6, torch.float16: 2e-3, torch.bfloat16: 2e-2}
+"""Largest error, as a share of the norm, by the type of the numbers."""
 
 
 @pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
@@ -39,6 +39,8 @@ def error(ours, theirs) -> float:
 def test_results_and_gradients_equal_the_formula(device, kind, dtype, monkeypatch):
     from lightning_modules.kernels import span_kernels
 
+    if (device, dtype) == ("cpu", torch.bfloat16):
+        pytest.skip("Triton's interpreter multiplies the bits of bfloat16 as integers")
     for name in ("TILE", "SMALL"):
         monkeypatch.setattr(span_kernels, name, span_kernels.Tile(queries=32, keys=16))
     asking, asked, size, value = CASES[kind]
