@@ -129,7 +129,8 @@ def test_a_translation_without_a_model_above_all_systems_is_named(findings_of):
         assert (found.behind is not None) == named
         assert not named or re.fullmatch(
             r"Even “\w+”, which has the highest BLEU \(\d+\.\d on the whole test set\), does not "
-            r"reach the phrase table \(100\.0\), which has no model\.",
+            r"reach the phrase table \(100\.0\), which has no model, "
+            r"but is given the true links between words\.",
             str(found.behind),
         )
     assert findings_of(run("none", TEXT.references)).behind is None  # in the answer of a run
