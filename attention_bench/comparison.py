@@ -40,7 +40,8 @@ class RunComparison:
         """Alarms about the trainings, and what else limits the findings, such as a single seed."""
         found = self.report.findings
         alarms = found.alarms.text if found.alarms else []
-        return [*alarms, *([found.caution] if found.caution else [])]
+        further = f"To be surer: {found.next_step}" if found.next_step else None
+        return [*alarms, *(each for each in (found.caution, further) if each)]
 
     @property
     def unfair(self) -> list[str]:

@@ -56,6 +56,7 @@ NOTE = (
     "effects too small to count."
 )
 ABOUT_PUBLISHED = " Open diamonds are effects that the papers report, on the papers' data."
+ABOUT_NO_DIFFERENCE = " Claims of no difference hold inside the grey band."
 ABOUT_EXTENSIONS = " †: extensions, tested differently from their papers."
 EXTENSION = "†"  # after the names of extensions
 
@@ -71,6 +72,7 @@ class Effect(NamedTuple):
     high: float | None
     published: float | None
     extension: bool = False  # whether it is tested differently from its paper
+    directed: bool = True  # whether the claim is that the effect lies above a number
 
     def marked(self, name: str) -> str:
         """Return a name of the row with the mark of extensions."""
@@ -117,10 +119,16 @@ def forest_chart(effects: Sequence[Effect], width: Width) -> Chart:
         needed = {n: legend_width(list(explained), n, style.type) for n in columns}
         fits = [n for n, wide in needed.items() if wide + n * WIDER * style.type <= room]
         fitting = max(fits, default=1)
-    layers = [*_rules(style), *_effects(y, style, fitting, explained, narrow), _published(y, style)]
+    directed = all(each.directed for each in effects)
+    layers = [
+        *_rules(style, directed),
+        *_effects(y, style, fitting, explained, narrow),
+        _published(y, style),
+    ]
     chart = alt.layer(*layers, data=data_of(rows))
     subject = f"Forest plot of {len(effects)} effects."
     note = NOTE + (ABOUT_PUBLISHED if PUBLISHED in explained else "")
+    note += "" if directed else ABOUT_NO_DIFFERENCE
     note += ABOUT_EXTENSIONS if any(each.extension for each in effects) else ""
     drawn = finish_chart(chart, width, note, "", subject, _details(effects))
     row = (ROW if page else NAMED_ROW) * style.type
@@ -153,15 +161,18 @@ def _lines_by_claim(effects: Sequence[Effect], line: int) -> str:
     return json.dumps({each.claim: wrapped.wrap(each.marked(each.statement)) for each in effects})
 
 
-def _rules(style: Style) -> Iterator[Chart]:
-    """Yield the band of effects that are too small to count, and the rule at 0 with its sides."""
+def _rules(style: Style, directed: bool) -> Iterator[Chart]:
+    """Yield the band of effects that are too small to count, and the rule at 0.
+
+    The rule has the names of its sides where they mean the same for every claim.
+    """
     band = alt.Chart(data_of([{"from": -1, "to": 1}])).mark_rect(
         color=GREY, opacity=0.16, aria=False
     )
     yield band.encode(x=alt.X("from:Q"), x2=alt.X2("to:Q"))
     rule = alt.Chart(data_of([{"at": 0}])).mark_rule(color=GREY, aria=False)
     yield rule.encode(x=alt.X("at:Q"))
-    for side, align, distance in SIDES:
+    for side, align, distance in SIDES if directed else ():
         text = alt.Chart(data_of([{"at": 0, "side": side}])).mark_text(
             align=align, dx=distance, baseline="bottom", color=GREY, fontSize=style.type
         )

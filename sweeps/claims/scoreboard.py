@@ -180,8 +180,8 @@ def verdict_sentence(one: ClaimResult, scale: Scale | None = None) -> str:
 
 def _is_wide(one: ClaimResult) -> bool:
     """Return whether the interval at the last rung decides nothing, whatever the gates say."""
-    rungs = one.corpora[0].rungs
-    return bool(rungs) and rungs[-1].verdict.outcome is Outcome.UNDECIDED
+    last = one.corpora[0].rungs[-1].verdict
+    return last.outcome is Outcome.UNDECIDED and last.interval is not None and last.reason is None
 
 
 class SoFar(NamedTuple):

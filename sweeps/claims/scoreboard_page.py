@@ -180,7 +180,7 @@ def _undecided(results: Sequence[ClaimResult]) -> str | None:
     said = f"None of the {len(outcomes)} verdicts is decided."
     if leaning:
         lean = in_words([f"{leaning[of]} {of}" for of in Outcome if leaning[of]])
-        rest = len(outcomes) - leaning.total()
+        rest = outcomes.count(Outcome.UNDECIDED) - leaning.total()
         said += f" At the largest budget so far: {lean}{f', {rest} open' if rest else ''}."
     return said
 

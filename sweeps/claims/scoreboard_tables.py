@@ -4,7 +4,6 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from lightning_modules.figures.forest_chart import Effect
-from lightning_modules.runs.identity import Identity
 from sweeps.claims.claim import Claim
 from sweeps.claims.evidence import ClaimResult, ClaimRun, CorpusResult, RungResult
 from sweeps.claims.scoreboard import (
@@ -23,6 +22,7 @@ from sweeps.claims.scoreboard import (
 )
 from sweeps.claims.verdict import Outcome, Verdict
 from sweeps.comparison.tables import Cell, Column, Table
+from sweeps.report.costs import training_seconds
 
 SEEDS_NAME, SEEDS_TITLE = "claims_seeds", "Claims, run by run"
 PRINTED = ("claim", "ours", "verdict", "corrected")
@@ -74,10 +74,7 @@ def cost_of(results: Sequence[ClaimResult]) -> Cost:
     rungs = [rung for one in results for corpus in one.corpora for rung in corpus.rungs]
     lists = [of for rung in rungs for of in (*rung.evidence.runs.values(), *rung.lost.values())]
     runs = {run.folder: run.result for of_system in lists for run in of_system}
-    seconds: dict[str, float] = {}
-    for result in runs.values():
-        training = Identity.of_result(result).without_budget().training
-        seconds[training] = max(seconds.get(training, 0.0), result.training.seconds or 0.0)
+    seconds = training_seconds(runs.values())
     return Cost(len(seconds), len(runs), sum(seconds.values()))
 
 
@@ -193,4 +190,5 @@ def _row_of_forest(one: ClaimResult, verdict: Verdict) -> Effect:
         high=None if high is None else high / margin,
         published=None if published is None else published / margin,
         extension=one.extension is not None,
+        directed=one.claim.says == "larger",
     )

@@ -90,7 +90,7 @@ class Trajectory:
         """The way in words, such as ``rises from −8.1 to +4.0, crosses 0 near 612 k``."""
         first, last = self.shown[0], self.shown[-1]
         if len(self.effects) == 1 or first == last:
-            return f"is {last}" if len(self.effects) == 1 else f"stays at {last}"
+            return f"is {last}" if len(self.effects) == 1 else f"ends as it began, at {last}"
         rises = self.effects[-1] > self.effects[0]
         said = f"{'rises' if rises else 'falls'} from {first} to {last}"
         crosses = self.crosses

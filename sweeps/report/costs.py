@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from statistics import mean
 
 from lightning_modules.metrics.systems import System
+from lightning_modules.runs.identity import Identity
 from lightning_modules.runs.schema import Result
 from sweeps.comparison.collect import Comparison
 from sweeps.comparison.numbers import format_duration, format_size, in_words
@@ -54,7 +55,16 @@ def time_range(comparison: Comparison) -> str | None:
 
 def total_time(comparison: Comparison) -> str:
     """Return the time of all trainings together."""
-    return format_duration(sum(run.result.training.seconds or 0 for run in comparison.runs))
+    return format_duration(sum(training_seconds(run.result for run in comparison.runs).values()))
+
+
+def training_seconds(results: Iterable[Result]) -> dict[tuple[str, str], float]:
+    """Return the seconds of each training. Tests of one training, at any budget, share its time."""
+    seconds: dict[tuple[str, str], float] = {}
+    for result in results:
+        training = result.variant, Identity.of_result(result).without_budget().training
+        seconds[training] = max(seconds.get(training, 0.0), result.training.seconds or 0.0)
+    return seconds
 
 
 def cost_range(comparison: Comparison) -> str | None:

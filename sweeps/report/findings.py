@@ -286,7 +286,9 @@ class Findings:
         """The command that would make the findings surer; None if no further training would."""
         alarms = self.alarms
         longer = alarms.longer if alarms and alarms.improved else ""
-        one_seed = self.caution is not None and bool(self.comparison.runs)
+        known = self.comparison
+        # Seeds that failed are trained by the same command.
+        one_seed = self.caution is not None and bool(known.runs) and not known.failed
         return next_step(self.comparison, self.origin.command, longer, one_seed)
 
     @property

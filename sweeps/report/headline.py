@@ -336,7 +336,9 @@ def _tested_trends(group: GroupTests, plain: System, trends: Mapping[System, Tre
     grows = [f"{_percent_more(each.slope)} ({quote(system)})" for system, each in trends.items()]
     floor = p_floor(group.evaluation.test_draws.count, pairs)
     p = p_statement(max(each.p_holm for each in trends.values()), floor)
-    rest = [quote(each) for each in group.ranked if each != plain and each not in trends]
+    clear = {each.first for each in group.real_trends if each.second == plain.name}
+    clear |= {each.second for each in group.real_trends if each.first == plain.name}
+    rest = [quote(each) for each in group.ranked if each.name not in {plain.name, *clear}]
     unclear = f"; no clear trend for {in_words(rest)}" if rest else ""
     return (
         f"for every ten words more, BLEU divided by that of {quote(plain)} grows by "
@@ -349,7 +351,9 @@ def _shares_lost(
 ) -> str:
     """Return the shares of BLEU that systems lose: the one without attention, and the others."""
     of_plain = _lost(group, plain)
-    rest = [each for each in others if each not in less]
+    falling = {each.second for each in group.real_trends if each.first == plain.name}
+    more = [each for each in others if each.name in falling and _lost(group, each) > of_plain]
+    rest = [each for each in others if each not in (*less, *more)]
     second = group.bounds[1]
     early = 1 - group.bleu(plain, second).value / group.bleu(plain, group.bounds[0]).value
     start, middle, end = (
@@ -357,15 +361,17 @@ def _shares_lost(
         for each in (group.bounds[0], second, group.bounds[-1])
     )
     ends = f"{start} to {end}"
-    if early >= of_plain:
+    if early >= of_plain and len(group.bounds) > 2:
         ends += f"; {middle} already at {group.named(second)}"
     told = f"{over}, {quote(plain)} loses {of_plain:.0%} of its BLEU ({ends}). "
     if not less:
-        return f"{told}No system with attention is shown to lose less: {_shares(group, rest)}"
+        return f"{told}No system with attention is shown to lose less: {_shares(group, others)}"
     every = {1: "The system", 2: "Both"}.get(len(others), f"All {len(others)}")
-    who = f"{len(less)} of {len(others)}" if rest else every
+    who = f"{len(less)} of {len(others)}" if len(less) < len(others) else every
     lose = "loses" if len(others) == 1 else "lose"
     told += f"{who} with attention {lose} less: {_shares(group, less)}"
+    if more:
+        told += f"; {_shares(group, more)} {'loses' if len(more) == 1 else 'lose'} more"
     return f"{told}; no clear difference for {_shares(group, rest)}" if rest else told
 
 

@@ -8,10 +8,11 @@ from typing import Literal, NamedTuple
 
 from lightning_modules.metrics.systems import System
 from lightning_modules.runs.schema import ERRORS
-from lightning_modules.runs.settings import key_of
+from lightning_modules.runs.settings import key_of, value_of
 from sweeps.comparison.collect import Comparison
 from sweeps.comparison.numbers import format_duration, format_number, in_words
 from sweeps.comparison.significance_tables import differ
+from sweeps.report.costs import training_seconds
 from sweeps.report.group_tests import WHOLE, GroupTests, quote
 from sweeps.report.headline import Finding, Listing
 
@@ -52,6 +53,8 @@ def learning_findings(comparison: Comparison, best: System) -> Iterator[Finding]
         )
     if best in falls and len(falls) > 1:
         before = "Over the last half of the training, the validation loss fell by"
+        if min(fall.value for fall in falls.values()) < 0:
+            before += " (a negative share: rose)"
         values, between = _listed(falls, best)
         after = ". ".join(part for part in (between, _outlook(falls, best)) if part)
         yield Finding.of_each(
@@ -109,10 +112,10 @@ def next_step(
     if not changes:
         return None
     words = shlex.split(command or "")
-    if any(key_of(word) in ("task", "runs") for word in words):
+    if any(key_of(word) == "task" and value_of(word) != "train" for word in words):
         words = []  # it trains nothing
     kept = [word for word in words if key_of(word) not in changes]
-    seconds = sum(run.result.training.seconds or 0 for run in comparison.runs)
+    seconds = sum(training_seconds(run.result for run in comparison.runs).values())
     more = (2 if longer else 1) * (len(SEEDS) if one_seed else 1)  # at most: other seeds may exist
     return NextStep(shlex.join([*kept, *changes.values()]), more * seconds)
 
@@ -146,7 +149,8 @@ def _outlook(falls: Mapping[System, Share], best: System) -> str:
     """Say whether the loss of another system fell faster than that of the best."""
     faster = [quote(each) for each, fall in falls.items() if fall.exceeds(falls[best])]
     the_best = f"{quote(best)}, which has the highest BLEU"
-    if all(falls[best].exceeds(fall) for each, fall in falls.items() if each != best):
+    rests = [Share(0.0, 0.0), *(fall for each, fall in falls.items() if each != best)]
+    if all(falls[best].exceeds(rest) for rest in rests):
         return f"{the_best}, also learned fastest at the end"
     if not faster:
         return f"No other system clearly learned faster at the end than {the_best}"

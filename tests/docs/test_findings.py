@@ -11,7 +11,7 @@ from datamodules.errors import UserError
 from datamodules.files import write_json, write_text
 from datamodules.grammar.corpus import EDITION
 from sweeps.claims.findings import FINDINGS_JSON, FoundClaim, FoundClaims
-from sweeps.claims.scoreboard import NOT_RUN, TITLE
+from sweeps.claims.scoreboard import NO_VERDICT, NOT_RUN, TITLE
 from sweeps.claims.scoreboard_tables import SEEDS_NAME
 from sweeps.claims.verdict import LEVEL
 from tests.helpers.commands import ROOT
@@ -144,8 +144,12 @@ def test_a_claim_has_its_last_verdict_and_earlier_ones_are_listed():
     assert page.count("| `a.one` |") == 1
     *_, before = page.partition("## Judged before, with smaller budgets\n\n")
     assert before.splitlines() == [
-        f"- `{claim}`, 2026-01-01, up to 400,000: undecided, –" for claim in ("a.one", "b.one")
+        f"- `{claim}`, 2026-01-01, up to 400,000 target tokens: undecided, –"
+        for claim in ("a.one", "b.one")
     ]
+    lost = judged("2026-01-04", NO_VERDICT, "a.one", rung=1_600_000)
+    stays = claims_page("", [first, later, lost])
+    assert "**3 claims: 2 supported and 1 undecided" in stays
     whole = judged("2026-01-03", "supported", "a.one", "a.two", "b.one", rung=800_000)
     assert "89ac01cd, 2026-01-01" in claims_page("", [first, whole])  # its date stays
     with pytest.raises(UserError, match=r"^a\.one: was judged on 2026-01-01 and 2026-01-03; a "):

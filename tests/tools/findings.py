@@ -28,6 +28,7 @@ from datamodules.files import write_json, write_text
 from lightning_modules.runs.files import read_result
 from lightning_modules.runs.paths import RESULT, TABLES
 from sweeps.claims.findings import FINDINGS_JSON, FoundClaims, findings
+from sweeps.claims.scoreboard import NO_VERDICT, NOT_RUN
 from sweeps.claims.scoreboard_tables import SEEDS_NAME
 from sweeps.comparison.record import origin_of, read_comparison
 from tests.helpers.commands import ROOT
@@ -202,6 +203,8 @@ def claims_page(text: str, boards: Sequence[Board]) -> str:
     for board in boards:
         for claim in board.found.claims:
             earlier = last.get(claim.claim)
+            if earlier is not None and claim.outcome in (NOT_RUN, NO_VERDICT):
+                continue  # an earlier verdict stays
             last[claim.claim] = board
             if earlier is None or claim.claim not in earlier.longest:
                 continue
@@ -212,8 +215,8 @@ def claims_page(text: str, boards: Sequence[Board]) -> str:
                     "needs a larger budget"
                 )
             before.append(
-                f"- `{claim.claim}`, {earlier.day}, up to {earlier.longest[claim.claim]:,.0f}: "
-                f"{said.outcome}, {said.effect}"
+                f"- `{claim.claim}`, {earlier.day}, up to {earlier.longest[claim.claim]:,.0f} "
+                f"{str(earlier.found.until).partition(' ')[2]}: {said.outcome}, {said.effect}"
             )
     kept_of = [
         replace(

@@ -44,7 +44,7 @@ COLUMNS = [
 ]
 CONVERGENCE = [
     Column("seed", "seed", "count"),
-    Column("fall", "loss fell, last doubling (%)", "number"),
+    Column("fall", "loss fell, last half (%)", "number"),
     Column("fall_error", "±", "number"),
     Column("last_fifth_fall", "loss fell, last fifth (%)", "number"),
     Column("last_fifth_bleu", "share of BLEU from the last fifth (%)", "number"),
@@ -175,7 +175,7 @@ def convergence_tables(comparison: Comparison) -> Iterator[Table]:
             [system_column(comparison.by_system), *CONVERGENCE],
             rows,
             {"runs": f"{len(rows)} of {len(comparison.runs)}"},
-            "Shares by which the validation loss fell with the last doubling of the target tokens "
+            "Shares by which the validation loss fell over the last half of the target tokens "
             "(± standard error over the sentences) and over the last fifth; the share of the last "
             "validation BLEU that the last fifth gained; the share of the loss of a reference that "
             f"its own source saves against another's. A loss still falls above {STILL_FALLS:.0%} "

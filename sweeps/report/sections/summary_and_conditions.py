@@ -28,7 +28,8 @@ class Summary(Section):
         alarms = self.findings.alarms
         alarming = alarms.text if alarms else []
         said = self.findings
-        opening = (said.answer, said.weak, said.behind, said.caution)
+        further = f"To be surer: {said.next_step}" if said.next_step else None
+        opening = (said.answer, said.weak, said.behind, said.caution, further)
         first = [each for each in opening if each]
         found = [str(finding) for finding in self.findings.headline]
         return [*alarming, *first, *found, *conditions, *failed, *warnings]

@@ -77,7 +77,7 @@ def on_corpus(
             for system in systems
         }  # fmt: skip
         p = 0.001 if outcome.decided else 1.0
-        verdict = Verdict(outcome, effect, Interval(effect - 1, effect + 1), p, 5, reason)
+        verdict = Verdict(outcome, effect, Interval(effect - 1, effect + 1), p, 5)
         rungs.append(
             RungResult(
                 amount=amount,
@@ -112,7 +112,7 @@ def on_corpus(
                 HeldOut(effects[-1] - 0.5, Interval(effects[-1] - 1, effects[-1]), effects[-1]),
             ),
         ),
-        verdict=rungs[-1].verdict,
+        verdict=replace(rungs[-1].verdict, reason=reason),  # of a gate
     )
 
 

@@ -112,6 +112,26 @@ def test_a_margin_that_is_a_share_of_what_attention_brings_says_so():
     assert counts in said_of(made, LAPTOP)
 
 
+def test_a_claim_of_no_difference_has_no_sides():
+    for says, sides in (("larger", True), ("no_difference", False)):
+        one = a_result("one", *by_name()["holds"].corpora, says=says)
+        spec = as_spec(forest_chart(effects_of([one]), 455.0))
+        assert ("for the claim" in json.dumps(spec)) == sides
+        assert ("hold inside the grey band" in json.dumps(spec)) != sides
+
+
+def test_few_seeds_are_said_to_be_few_and_no_interval_wide():
+    corpus = on_corpus((4.0, 5.0, 6.0), Outcome.UNDECIDED, reason="1 seed; 3 are needed")
+    wide = "1 seed; 3 are needed; the interval is wide, too."
+    assert wide in said_of(a_result("wide", corpus), LAPTOP)
+    few = [
+        replace(rung, verdict=replace(rung.verdict, interval=None, reason="1 seed; 3 are needed"))
+        for rung in corpus.rungs
+    ]
+    one = a_result("few", replace(corpus, rungs=few, verdict=few[-1].verdict))
+    assert ": 1 seed; 3 are needed. " in said_of(one, LAPTOP)
+
+
 def test_the_forest_marks_extensions(tmp_path, no_pictures):
     one = by_name()["regime"]
     for extension in (None, "The systems are others."):

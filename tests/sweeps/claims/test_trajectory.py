@@ -149,7 +149,7 @@ def test_the_way_in_words():
     assert way(-8.15, -2.59, 1.0, 4.05).sentence == "rises from −8.2 to +4.0, crosses 0 near 330 k"
     assert way(9.0, 8.0, 3.0).sentence == "falls from +9.0 to +3.0"
     assert way(0.31, 0.25, 0.25).sentence == "falls from +0.31 to +0.25"
-    assert way(3.01, 4.0, 3.02).sentence == "stays at +3.0"
+    assert way(3.01, 4.0, 3.02).sentence == "ends as it began, at +3.0"
     assert way(3.0).sentence == "is +3.0"
     assert way(1.0, -1.0, 1.0).crosses == pytest.approx(2e5 * 2**0.5)
 

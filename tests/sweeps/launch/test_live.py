@@ -417,7 +417,7 @@ def test_a_terminal_sees_the_table_and_others_the_lines(tmp_path, monkeypatch, t
     status = pty.spawn(command, read, lambda descriptor: b"")
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", written.getvalue().decode())
     assert status == 0, text
-    assert "BLEU [95%], and by source length" in text
+    assert "BLEU [95%] by source length" in text
     assert ("No attention (Cho et al.), seed=2" in text) == terminal
     assert "Launching" not in text
     assert ("parameters; " in text) != terminal

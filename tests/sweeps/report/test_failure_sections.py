@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from lightning_modules.metrics.failures import TranslationKind, repeated_words
-from lightning_modules.metrics.text_metrics import sentence_bleu
+from lightning_modules.metrics.systems import EvalSet, Output, System
+from lightning_modules.metrics.text_metrics import Bleu, ExactMatch, sentence_bleu
 from lightning_modules.metrics.words import PLAIN
 from sweeps.comparison.collect import Comparison
 from sweeps.comparison.evaluation import evaluate
@@ -24,6 +25,7 @@ from sweeps.report.sections.significance import DIFFERENCE, Significance
 from sweeps.report.sentence_cards import hypothesis_parts
 from tests.helpers.failing_systems import (
     LENGTHS,
+    WORDS,
     cut,
     looping,
     made_test,
@@ -96,8 +98,20 @@ def test_rare_failures_are_shown_too_where_all_else_is_right():
     groups = failure_gallery(found).groups
     examples = [sentence.examples[0] for group in groups for sentence in group.sentences]
     assert {example.kind for example in examples} == {TranslationKind.SHORT}
-    rare = [example for example in examples if example.share == "under 1%"]
-    assert all(int(each.share.removesuffix("%")) >= 1 for each in examples if each not in rare)
+    shares = [int(example.share.removesuffix("%")) for example in examples]
+    assert min(shares) >= 1
+
+
+def test_a_share_below_one_percent_is_not_said_to_be_nothing():
+    sentences = [" ".join(WORDS[:12])] * 250
+    test = EvalSet(sentences, sentences)
+    lines = [" ".join(WORDS[:3]), *test.references[1:]]
+    metrics = [Bleu(), ExactMatch()]
+    counts = {metric.statistics: metric.count(test, lines) for metric in metrics}
+    one = System("once", test, [Output(1, lines, counts, metrics)], "once")
+    [group] = failure_gallery(findings_of(one)).groups
+    [sentence] = group.sentences
+    assert (sentence.number, sentence.examples[0].share) == (0, "under 1%")
 
 
 def test_an_empty_translation_is_said_to_be_nothing():

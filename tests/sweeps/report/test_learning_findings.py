@@ -1,14 +1,25 @@
 """What a report says of the use of the source, and of what more training would change."""
 
 import re
+from typing import Any
 
 import pytest
 
+from sweeps.comparison.numbers import format_duration
 from sweeps.comparison.record import Origin
+from sweeps.report.costs import total_time
 from sweeps.report.html import render_report
 from sweeps.report.learning_findings import learning_findings, next_step
 from sweeps.report.report import make_report
-from tests.helpers.run_folders import REPORT, TEXT, findings_of, make_run, result
+from tests.helpers.run_folders import (
+    CONFIG,
+    REPORT,
+    TEXT,
+    findings_of,
+    make_failure,
+    make_run,
+    result,
+)
 
 MANY = ("none", "location", "luong", "local", "transformer", "bahdanau")
 
@@ -61,6 +72,34 @@ def test_the_order_may_change_where_another_loss_falls_faster_beyond_its_errors(
     assert claim.endswith("the order may change") == may_change
     assert ("“none” learned faster at the end" in claim) == may_change
     assert ("No other system clearly learned faster" in claim) != may_change
+
+
+def test_a_loss_that_rises_has_not_learned(tmp_path):
+    [(claim, _)] = told(tmp_path, "bahdanau", none=[end(-0.07)], bahdanau=[end(-0.01)])
+    assert "fell by (a negative share: rose) −1% (“bahdanau”) and −7% (“none”)" in claim
+    assert "learned fastest" not in claim
+
+
+def test_the_time_of_a_training_counts_once_however_often_it_is_tested(tmp_path):
+    tests: list[dict[str, Any]] = [{"beam_size": 1}, {"beam_size": 4}]
+    runs = [
+        make_run(tmp_path / f"{n}", "bahdanau", config=CONFIG | {"decoding": each})
+        for n, each in enumerate(tests)
+    ]
+    runs.append(make_run(tmp_path / "other", "luong"))
+    found = findings_of(runs).comparison
+    seconds = [run.result.training.seconds or 0.0 for run in found.runs]
+    assert total_time(found) == format_duration(seconds[0] + seconds[2])
+    step = next_step(found, None, "budget.updates=60", one_seed=False)
+    assert step is not None
+    assert step.seconds == pytest.approx(2 * (seconds[0] + seconds[2]))
+
+
+def test_a_failed_seed_is_trained_by_the_same_command(tmp_path):
+    runs = [make_run(tmp_path / name, name) for name in ("none", "luong")]
+    failed = make_failure(tmp_path / "failed", error="no data")
+    assert findings_of(runs).next_step is not None
+    assert findings_of([*runs, failed]).next_step is None
 
 
 def test_of_many_systems_the_ends_and_the_best_are_told(tmp_path):
@@ -154,6 +193,13 @@ COMMAND = "python run.py comparison=quickstart seed=7 'data.name=a b' budget.tar
             6,
         ),
         ("budget.updates=60", True, None, "budget.updates=60 seed=1,2,3", 6),
+        (
+            "budget.updates=60",
+            False,
+            "python run.py task=train model=bahdanau",
+            "python run.py task=train model=bahdanau budget.updates=60",
+            2,
+        ),
     ],
 )
 def test_the_next_step_is_the_command_with_what_is_missing(

@@ -235,7 +235,6 @@ def test_cards_show_a_readable_sentence_and_those_on_which_systems_differ(tmp_pa
     assert "no attention" in none.note
 
 
-@pytest.mark.long
 def test_a_map_for_papers_says_which_sentence_it_shows_and_why(tmp_path):
     runs = [make_run(tmp_path / name, name) for name in ("luong", "bahdanau")]
     found = findings_of(runs)
@@ -245,6 +244,7 @@ def test_a_map_for_papers_says_which_sentence_it_shows_and_why(tmp_path):
         assert translation.panel.chosen == f"Sentence {card.number}: {card.why}"
 
 
+@pytest.mark.long
 def test_the_first_card_is_typical_of_every_system(tmp_path):
     """No other sentence as easily read is nearer to what all systems usually reach."""
     runs = [make_run(tmp_path / name, name) for name in ("luong", "none", "transformer")]
