@@ -40,8 +40,7 @@ class RunComparison:
         """Alarms about the trainings, and what else limits the findings, such as a single seed."""
         found = self.report.findings
         alarms = found.alarms.text if found.alarms else []
-        further = f"To be surer: {found.next_step}" if found.next_step else None
-        return [*alarms, *(each for each in (found.caution, further) if each)]
+        return [*alarms, *(str(each) for each in (found.caution, found.next_step) if each)]
 
     @property
     def unfair(self) -> list[str]:

@@ -72,7 +72,7 @@ class Effect(NamedTuple):
     high: float | None
     published: float | None
     extension: bool = False  # whether it is tested differently from its paper
-    directed: bool = True  # whether the claim is that the effect lies above a number
+    directed: bool = True  # whether the claim holds above a number, not inside the band
 
     def marked(self, name: str) -> str:
         """Return a name of the row with the mark of extensions."""

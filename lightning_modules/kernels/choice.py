@@ -109,8 +109,8 @@ def kernels_in_use() -> Kernels:
 def equations_alone() -> Iterator[None]:
     """Compute what the equations ask for and nothing else, as FLOPs are counted.
 
-    Without the input that tells an RNN where padding is, for batches without padding; and linear
-    recurrences one position after the other: products within a chunk only save time.
+    RNNs then have no input that says where padding is, for batches without padding. Linear
+    recurrences go one position after the other: products within a chunk only save time.
     """
     global _equations_alone
     _equations_alone = True

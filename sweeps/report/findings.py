@@ -265,9 +265,7 @@ class Findings:
 
     @property
     def marked_weak(self) -> Sequence[System]:
-        """The systems whose names have ``WEAK``: nothing is told apart where all have learned too
-        little, or where there is one.
-        """
+        """The systems marked with ``WEAK``; none if that would be all of them."""
         weak = self.too_weak
         return [] if len(weak) == len(self.evaluation.systems) else weak
 

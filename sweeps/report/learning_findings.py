@@ -53,9 +53,11 @@ def learning_findings(comparison: Comparison, best: System) -> Iterator[Finding]
         )
     if best in falls and len(falls) > 1:
         before = "Over the last half of the training, the validation loss fell by"
-        if min(fall.value for fall in falls.values()) < 0:
-            before += " (a negative share: rose)"
         values, between = _listed(falls, best)
+        if min(fall.value for fall in falls.values()) < 0:  # a loss has risen
+            before = before.replace("fell", "changed")
+            changes = {each: Share(-fall.value, fall.error) for each, fall in falls.items()}
+            values, between = _listed(changes, best, signed=True)
         after = ". ".join(part for part in (between, _outlook(falls, best)) if part)
         yield Finding.of_each(
             "More training",
@@ -95,7 +97,7 @@ class NextStep(NamedTuple):
     def __str__(self) -> str:
         """Return both in one line."""
         time = f" (about {format_duration(self.seconds)} of training)" if self.seconds else ""
-        return f"{self.command}{time}"
+        return f"To be surer: {self.command}{time}"
 
 
 def next_step(
@@ -132,8 +134,10 @@ def _shares(comparison: Comparison, key: Literal["source_gain", "fall"]) -> dict
     return dict(sorted(found.items(), key=lambda each: -each[1].value))
 
 
-def _listed(shares: Mapping[System, Share], best: System) -> tuple[Sequence[tuple[str, str]], str]:
-    """Return the shares by system, and how many are left out.
+def _listed(
+    shares: Mapping[System, Share], best: System, signed: bool = False
+) -> tuple[Sequence[tuple[str, str]], str]:
+    """Return the shares by system, ``signed`` with a plus, and how many are left out.
 
     Of many systems, it is the largest share, the best system's and the smallest.
     """
@@ -142,7 +146,8 @@ def _listed(shares: Mapping[System, Share], best: System) -> tuple[Sequence[tupl
         systems = [each for each in systems if each in (systems[0], best, systems[-1])]
     between = len(shares) - len(systems)
     left = f"{between} more lie between" if between else ""
-    return [(quote(each), str(shares[each])) for each in systems], left
+    percents = {each: format_number(100 * shares[each].value, 0, signed=signed) for each in systems}
+    return [(quote(each), f"{percents[each]}%") for each in systems], left
 
 
 def _outlook(falls: Mapping[System, Share], best: System) -> str:

@@ -175,10 +175,10 @@ def _found(findings: Findings) -> Iterator[Text]:
 def _limits(findings: Findings) -> Iterator[Text]:
     """Yield what limits the findings: few seeds, conditions, suspicious text."""
     step = None if findings.alone else findings.next_step
-    if findings.caution:
-        yield Text(findings.caution, "yellow")
-    if step:
-        yield Text.assemble(("To be surer:", "yellow"), f" {step}")
+    if findings.caution and step:  # in as few lines as both take together
+        yield Text(f"{findings.caution.partition(';')[0]}. {step}", "yellow")
+    elif findings.caution or step:
+        yield Text(findings.caution or str(step), "yellow")
     conditions = [] if findings.alone else findings.comparison.conditions
     broken = [each for each in conditions if not each.holds]
     if len(broken) == 1:
@@ -232,7 +232,10 @@ def _scores(findings: Findings, lines: int, console: Console) -> Printed:
 
     def highest(count: int) -> Printed:
         kept = [each for each in shown if each in ranked[:count]]
-        cut = f"; the {count} highest of {trained}" if count < trained else ""
+        left = [system.label for system, _ in ranked[max(count, trained) :]]
+        cut = f"; without {in_words(left)}" if left else ""
+        if count < trained:
+            cut = f"; the {count} highest of {trained}"
         return _scores_of(evaluation, kept, chosen, weak, cut)
 
     return fitting(highest, len(shown), lines, console)

@@ -28,9 +28,8 @@ class Summary(Section):
         alarms = self.findings.alarms
         alarming = alarms.text if alarms else []
         said = self.findings
-        further = f"To be surer: {said.next_step}" if said.next_step else None
-        opening = (said.answer, said.weak, said.behind, said.caution, further)
-        first = [each for each in opening if each]
+        opening = (said.answer, said.weak, said.behind, said.caution, said.next_step)
+        first = [str(each) for each in opening if each]
         found = [str(finding) for finding in self.findings.headline]
         return [*alarming, *first, *found, *conditions, *failed, *warnings]
 

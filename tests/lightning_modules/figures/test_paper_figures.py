@@ -131,6 +131,13 @@ CHARTS = {
 
 
 @pytest.mark.parametrize("width", [COLUMN, TEXT_WIDTH])
+def test_the_legend_of_a_forest_fits_beside_long_names(width):
+    svg = vl_convert.vegalite_to_svg(as_spec(forest(width)))
+    assert "too small to count" in svg
+    assert cut_off(svg) == []
+
+
+@pytest.mark.parametrize("width", [COLUMN, TEXT_WIDTH])
 @pytest.mark.parametrize("words", [1, 3, 5, 6, 8])
 def test_the_legend_of_a_forest_fits_beside_names_of_any_length(words, width):
     outcomes = ["supported", "reversed", "undecided"]

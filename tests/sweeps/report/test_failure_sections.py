@@ -81,7 +81,7 @@ def kept(words, rng):
 @pytest.mark.parametrize("otherwise", [one_wrong, kept])
 @pytest.mark.parametrize("fails", [somewhat_cut, looping, unknown])
 def test_a_failure_that_is_shown_is_neither_mild_nor_bad_for_its_kind(fails, otherwise, share):
-    """Of a system whose other translations are far better."""
+    """Even where the other translations of the system are far better."""
     for others in ([], [system("steady", share=0.0, otherwise=kept)]):
         found = findings_of(system("fails", fails, share, otherwise=otherwise), *others)
         [sentence] = failure_gallery(found).groups[-1].sentences

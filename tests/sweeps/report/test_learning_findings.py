@@ -76,7 +76,7 @@ def test_the_order_may_change_where_another_loss_falls_faster_beyond_its_errors(
 
 def test_a_loss_that_rises_has_not_learned(tmp_path):
     [(claim, _)] = told(tmp_path, "bahdanau", none=[end(-0.07)], bahdanau=[end(-0.01)])
-    assert "fell by (a negative share: rose) −1% (“bahdanau”) and −7% (“none”)" in claim
+    assert "the validation loss changed by +1% (“bahdanau”) and +7% (“none”)" in claim
     assert "learned fastest" not in claim
 
 
@@ -217,7 +217,7 @@ def test_the_next_step_is_the_command_with_what_is_missing(
 
 
 def test_the_next_step_stands_on_the_page(tmp_path):
-    """Of systems with one seed, with as many seeds as tests need; nothing for systems with more."""
+    """It asks for three seeds where systems have one, and for nothing where they have two."""
     runs = [
         make_run(tmp_path / f"{name}{seed}", name, seed)
         for name in ("none", "luong")

@@ -162,7 +162,8 @@ def test_systems_that_have_learned_too_little_are_named_beside_the_answer(tmp_pa
     assert str(one.answer).startswith("Not settled yet. ")
     all_weak = findings_of([runs[0], runs[4]])
     assert (all_weak.answer, all_weak.weak) == (NO_ANSWER, None)
-    assert "‡" not in render_report(make_report(all_weak, REPORT))  # nothing is told apart
+    # A mark on every name would say nothing.
+    assert "‡" not in render_report(make_report(all_weak, REPORT))
     alone = findings_of(runs[:1])  # opens with its own alarm
     assert alone.weak is None
     assert alone.answer != NO_ANSWER
